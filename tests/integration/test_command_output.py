@@ -6,11 +6,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -197,6 +199,25 @@ def test_on_a_terminal_control_characters_are_spelt_out(evil: RowSocketServer) -
     assert "\x1b" not in text
 
 
+def test_on_a_terminal_all_values_of_a_wide_row_are_seen(shop: RowSocketServer) -> None:
+    names = [f"column_{number}" for number in range(30)]
+    shop.sql(
+        f"CREATE OR REPLACE TABLE shop.wide (id INT PRIMARY KEY, {', '.join(f'{n} INT' for n in names)})"
+    )
+    shop.sql(f"INSERT INTO shop.wide VALUES (1, {', '.join(str(1000 + n) for n in range(30))})")
+    text = at_a_terminal(shop, "get", "shop.wide", "1")
+    for number, name in enumerate(names):
+        assert re.search(rf"{name}\b\W+{1000 + number}\b", text)
+
+
+def test_json_is_json_whatever_the_output_can_write(shop: RowSocketServer) -> None:
+    shop.sql("INSERT INTO shop.user (id, name) VALUES (1, 'é')")
+    command = [*COMMAND, "get", "user", "1", "-c", "name", "--json"]
+    environment = environment_of(shop, PYTHONIOENCODING="ascii")
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+    assert json.loads(done.stdout) == {"name": "é"}
+
+
 def test_on_a_pipe_values_are_as_they_are(evil: RowSocketServer, run: Run) -> None:
     command = [*COMMAND, "get", "user", "1", "-c", "name"]
     done = subprocess.run(command, env=environment_of(evil), capture_output=True, timeout=60)
@@ -291,3 +312,32 @@ def test_at_a_terminal_there_is_a_prompt(shop: RowSocketServer, tmp_path: Path) 
         terminal.type("exit\r")
         assert terminal.end() == 0
     assert (tmp_path / "rowsocket/history").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_shell_that_can_keep_no_history_goes_on_without(shop: RowSocketServer, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    environment = environment_of(shop, XDG_STATE_HOME=str(tmp_path / "file"), PROMPT_TOOLKIT_NO_CPR="1")
+    with Terminal(COMMAND, environment) as terminal:
+        terminal.until("it prompts", terminal.is_raw)
+        terminal.type("exit\r")
+        assert terminal.end() == 0
+    assert "keeps no history" in terminal.text
+
+
+@pytest.mark.parametrize("password", ["pässwörd", "пароль"])
+def test_a_password_may_have_letters_of_any_script(shop: RowSocketServer, password: str) -> None:
+    shop.sql("CREATE OR REPLACE USER letters@localhost IDENTIFIED BY %s", [password])
+    shop.sql("GRANT SELECT ON shop.* TO letters@localhost")
+    shop.sql("INSERT INTO shop.user (id, name) VALUES (1, 'Ada')")
+    where = sql_url(shop).split("@", 1)[1]
+    environment = environment_of(shop, ROWSOCKET_SQL=f"mysql://letters:{quote(password)}@{where}")
+    command = [*COMMAND, "get", "user", "1", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+    assert json.loads(done.stdout)["name"] == "Ada"
+
+
+def test_a_password_that_is_no_text_is_not_told(shop: RowSocketServer) -> None:
+    environment = environment_of(shop, ROWSOCKET_SQL="mysql://app:hush\udcff@localhost")
+    done = subprocess.run([*COMMAND, "get", "user", "1"], env=environment, capture_output=True, timeout=60)
+    assert done.returncode == 2
+    assert b"hush" not in done.stdout + done.stderr

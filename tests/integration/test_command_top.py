@@ -211,7 +211,7 @@ def test_a_server_without_the_tables_says_so_and_the_rest_is_shown(start: Start)
     server.sql("INSTALL PLUGIN rowsocket SONAME 'rowsocket'")
     done = command_runner()("--sql", url, "top", "--interval", "0.1", "--once")
 
-    assert (absent.returncode, "is the plugin loaded?" in absent.stderr) == (2, True)
+    assert (absent.returncode, "is the plugin loaded?" in absent.stderr) == (4, True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("INSTALL SONAME 'rowsocket'") == 3
     assert "per second: requests" in done.stdout

@@ -95,16 +95,16 @@ def test_tls_is_served_over_a_unix_socket(secured: RowSocketServer, authority: A
 
 def test_another_authority_is_not_trusted(secured: RowSocketServer, tmp_path: Path) -> None:
     stranger = Authority(tmp_path)
-    with pytest.raises(rowsocket.ConnectionLost, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(rowsocket.TlsRefused, match="CERTIFICATE_VERIFY_FAILED"):
         rowsocket.connect(url(secured, stranger))
-    with pytest.raises(rowsocket.ConnectionLost, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(rowsocket.TlsRefused, match="CERTIFICATE_VERIFY_FAILED"):
         rowsocket.connect(f"rowsocket://localhost:{secured.write_port}/d?tls=1")
-    with pytest.raises(rowsocket.ConnectionLost, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(rowsocket.TlsRefused, match="CERTIFICATE_VERIFY_FAILED"):
         asyncio.run(aio.connect(url(secured, stranger)))
 
 
 def test_the_certificate_must_be_for_the_host(secured: RowSocketServer, authority: Authority) -> None:
-    with pytest.raises(rowsocket.ConnectionLost, match="Hostname mismatch"):
+    with pytest.raises(rowsocket.TlsRefused, match="Hostname mismatch"):
         path = str(secured.folder / "write")
         rowsocket.connect("elsewhere", unix_socket=path, tls_ca=str(authority.file))
 

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from rowsocket_x import network, server_fetch, setup, training
+from rowsocket_x import network, server_fetch, server_series, setup, training
 from rowsocket_x.console import run, say, step
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import BUILD, LOGS, ROOT, STATE, VENV
@@ -57,6 +57,7 @@ def package(series: Series) -> list[Path]:
     setup.packages(Layer.RUN, Layer.PACKAGE)
     server = setup.server(series)
     headers = headers_of(series, STATE / "source")
+    server_series.fetch_keyring(series)  # the server's packages are wanted at the end
     place = BUILD / "package" / series
     shutil.rmtree(place, ignore_errors=True)
     tree = place / "tree"

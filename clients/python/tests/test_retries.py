@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
 import rowsocket
-from fake_server import Peer
+import rowsocket.aio
+from fake_server import FakeServer, Peer
 from typed_table import answering, opens, users_of
 
 DEADLOCK = b"1\t1\t149\n"
@@ -100,6 +103,37 @@ def test_a_lost_write_is_never_tried_again() -> None:
     with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.ConnectionLost) as raised:
         users.delete(1)
     assert raised.value.outcome_unknown
+
+
+def test_a_login_that_is_lost_is_tried_again() -> None:
+    def stops(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")  # and closes, as a server does that shuts down
+
+    def logs_in(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"0\t1\n")
+
+    async def connect_by_aio(port: int) -> None:
+        connection = await rowsocket.aio.connect(port=port, user="app", password="hush", retries=2)
+        await connection.close()
+
+    with FakeServer(stops, stops, logs_in) as server:
+        rowsocket.connect(port=server.port, user="app", password="hush", retries=2).close()
+    with FakeServer(stops, stops, logs_in) as server:
+        asyncio.run(connect_by_aio(server.port))
+    with FakeServer(stops, stops) as server, pytest.raises(rowsocket.ConnectionLost):
+        rowsocket.connect(port=server.port, user="app", password="hush", retries=1)
+
+
+def test_what_other_settings_would_mend_is_not_tried_again(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.pem")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(rowsocket.TlsRefused, match="missing.pem") as raised:
+            rowsocket.connect(port=port, tls_ca=missing, retries=1000, timeout=None)
+        assert not raised.value.retryable
+        with pytest.raises(rowsocket.TlsRefused, match="missing.pem"):
+            asyncio.run(rowsocket.aio.connect(port=port, tls_ca=missing, retries=1000, timeout=None))
 
 
 def test_a_refused_connection_is_tried_again_within_the_timeout() -> None:

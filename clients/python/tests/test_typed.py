@@ -128,6 +128,26 @@ def test_a_pydantic_model_names_the_columns_and_is_the_row() -> None:
         users.insert(ada)
 
 
+def test_the_fields_of_a_model_are_columns_by_their_names_whatever_their_aliases_are() -> None:
+    pydantic = pytest.importorskip("pydantic", minversion="2.11")
+    model = pydantic.create_model(
+        "Model",
+        __config__=pydantic.ConfigDict(alias_generator=str.upper),
+        id=(int, ...),
+        name=(str, "nobody"),
+        seen=(datetime.datetime, pydantic.Field(validation_alias="seenAt")),
+    )
+    inserts = (b"0\t+\t3\t1\tAda\t2024-01-02 03:04:05", b"0\t1\n")
+    with (
+        FakeServer(answering(ONE_ROW, inserts)) as server,
+        rowsocket.connect(port=server.port) as connection,
+    ):
+        users = connection.table("app.user", model)
+        ada = users.get(1)
+        assert (ada.id, ada.name, ada.seen) == (1, "Ada", SEEN)
+        users.insert(ada)
+
+
 def test_a_class_that_is_neither_is_refused() -> None:
     with users_of(answering()) as users, pytest.raises(TypeError, match="neither a dataclass"):
         users.as_objects(int)

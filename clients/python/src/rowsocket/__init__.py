@@ -35,6 +35,7 @@ from rowsocket.errors import (
     RowSocketError,
     ServerError,
     Timeout,
+    TlsRefused,
     TransportError,
     UndoneWithGroup,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "ServerError",
     "TextRow",
     "Timeout",
+    "TlsRefused",
     "TransportError",
     "UndoneWithGroup",
     "Value",

@@ -74,7 +74,7 @@ class Link:
         except (socket.timeout, TimeoutError) as error:  # two types in Python 3.9
             raise options.timed_out("no connection") from error
         except OSError as error:
-            raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+            raise options.not_connected(error) from error
         return cls(options, ids, connected)
 
     def close(self) -> None:

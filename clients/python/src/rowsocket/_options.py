@@ -18,7 +18,7 @@ from typing import Any, Callable, TypeVar
 from rowsocket._index import ValueKind
 from rowsocket._protocol import encode_value
 from rowsocket._types import Zone
-from rowsocket.errors import AuthenticationError, Timeout
+from rowsocket.errors import AuthenticationError, ConnectionLost, Timeout, TlsRefused
 
 T = TypeVar("T")
 
@@ -93,8 +93,8 @@ class Options:
 
     @functools.cached_property
     def tls_context(self) -> ssl.SSLContext | None:
-        """How to encrypt; None = not at all. Raises OSError for a file that is not there, or not as it should
-        be.
+        """How to encrypt; None = not at all. Raises TlsRefused for a file that is not there, or not as it
+        should be.
         """
         if isinstance(self.tls, ssl.SSLContext):
             return self.tls
@@ -108,7 +108,7 @@ class Options:
                 files = f"tls_cert={self.tls_cert}, tls_key={self.tls_key}"
                 context.load_cert_chain(self.tls_cert, self.tls_key)
         except OSError as error:  # which names no file
-            raise OSError(f"{files}: {error}") from error
+            raise TlsRefused("tls", f"{self.where()}: {files}: {error}") from error
         return context
 
     def login(self) -> tuple[str, ...] | None:
@@ -122,6 +122,11 @@ class Options:
         if self.unix_socket is not None:
             return self.unix_socket
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def not_connected(self, error: OSError) -> ConnectionLost:
+        """The error where no connection could be made."""
+        kind = TlsRefused if isinstance(error, ssl.SSLCertVerificationError) else ConnectionLost
+        return kind("connect", f"{self.where()}: {error}")
 
     def login_failed(self, error: Exception) -> Exception:
         """The error of a login; if the server refused, with a sentence that says whom and where."""

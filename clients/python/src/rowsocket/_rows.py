@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 from collections.abc import Mapping
 from typing import Any, Callable, ClassVar, Protocol, TypeVar, cast
 
@@ -47,7 +49,7 @@ def row_as(kind: type[T]) -> Callable[[tuple[str, ...], tuple[Any, ...]], T]:
     class.
     """
     field_names(kind)
-    validate = getattr(kind, "model_validate", None)
+    validate = _validator_of(kind)
 
     def make(names: tuple[str, ...], values: tuple[Any, ...]) -> T:
         fields = dict(zip(names, values))
@@ -59,14 +61,31 @@ def row_as(kind: type[T]) -> Callable[[tuple[str, ...], tuple[Any, ...]], T]:
     return make
 
 
+def _validator_of(kind: type[Any]) -> Callable[[dict[str, Any]], Any] | None:
+    """What makes an object of a pydantic model from its fields by name; None for a dataclass."""
+    validate = getattr(kind, "model_validate", None)
+    if validate is None:
+        return None
+    if all(getattr(field, "validation_alias", None) is None for field in _model_fields(kind).values()):
+        return cast(Callable[[dict[str, Any]], Any], validate)
+    if "by_name" not in inspect.signature(validate).parameters:
+        raise TypeError(f"{kind!r} has fields with an alias, for which it takes pydantic 2.11 or newer")
+    return functools.partial(validate, by_alias=False, by_name=True)
+
+
+def _model_fields(kind: type[Any]) -> Mapping[str, Any]:
+    fields = getattr(kind, "model_fields", None)
+    return fields if isinstance(fields, Mapping) else {}
+
+
 def field_names(kind: type[Any]) -> tuple[str, ...]:
     """The columns that a dataclass or a pydantic model names. Raises TypeError for another class."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind) if field.init)
-    fields = getattr(kind, "model_fields", None)
-    if isinstance(fields, Mapping) and hasattr(kind, "model_validate"):
+    fields = _model_fields(kind)
+    if fields and hasattr(kind, "model_validate"):
         return tuple(fields)
-    raise TypeError(f"{kind!r} is neither a dataclass nor a pydantic model")
+    raise TypeError(f"{kind!r} is neither a dataclass nor a model of pydantic 2")
 
 
 def by_name(values: Any) -> Mapping[str, Any] | None:
@@ -75,7 +94,7 @@ def by_name(values: Any) -> Mapping[str, Any] | None:
         return values
     if dataclasses.is_dataclass(values) and not isinstance(values, type):
         return {field.name: getattr(values, field.name) for field in dataclasses.fields(values) if field.init}
-    fields = getattr(type(values), "model_fields", None)
-    if isinstance(fields, Mapping) and hasattr(values, "model_dump"):
+    fields = _model_fields(type(values))
+    if fields and hasattr(values, "model_dump"):
         return {name: getattr(values, name) for name in fields}
     return None

@@ -38,6 +38,7 @@ __all__ = [
     "RowSocketError",
     "ServerError",
     "Timeout",
+    "TlsRefused",
     "TransportError",
     "UndoneWithGroup",
     "error_from_reply",
@@ -187,6 +188,17 @@ class TransportError(RowSocketError):
 
 class ConnectionLost(TransportError):
     """The connection could not be made, was closed by the server, or broke."""
+
+
+class TlsRefused(ConnectionLost):
+    """The server's certificate is not one to trust, or a file of the TLS settings can not be used. It stays so
+    until the settings are others.
+    """
+
+    @property
+    def retryable(self) -> bool:
+        """False."""
+        return False
 
 
 class Timeout(TransportError):

@@ -180,7 +180,7 @@ class Link(asyncio.Protocol):
         except TIMED_OUT as error:
             raise options.timed_out("no connection") from error
         except OSError as error:
-            raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+            raise options.not_connected(error) from error
         except BaseException:  # cancelled, and the connection may be there at this moment
             if link._transport is not None:
                 link._transport.abort()

@@ -88,7 +88,19 @@ class Connection(ShortWay, Executor):
         return None
 
     async def _make_link(self, deadline: Deadline) -> Link:
-        link = await self._connect_link(deadline)
+        for attempt in itertools.count():
+            try:
+                return await self._connect_and_log_in(deadline)
+            except ConnectionLost as error:  # no request was sent
+                pause_s = self._options.pause_s(attempt)
+                if not error.retryable or attempt >= self._options.retries or not deadline.allows(pause_s):
+                    raise
+                await pause(pause_s)
+        raise AssertionError("itertools.count() ends")
+
+    async def _connect_and_log_in(self, deadline: Deadline) -> Link:
+        link = await Link.connect(self._options, self._ids, deadline)
+        self._check(link)
         login = self._options.login()
         if login is not None:
             data, authenticated = link.session.authenticate(login)
@@ -106,19 +118,6 @@ class Connection(ShortWay, Executor):
         """Raise ConnectionLost if it was lost before it is used: nothing was sent."""
         if not link.usable():
             raise ConnectionLost("connect", f"{self._options.where()}: closed the connection")
-
-    async def _connect_link(self, deadline: Deadline) -> Link:
-        for attempt in itertools.count():
-            try:
-                link = await Link.connect(self._options, self._ids, deadline)
-                self._check(link)
-                return link
-            except ConnectionLost:
-                pause_s = self._options.pause_s(attempt)
-                if attempt >= self._options.retries or not deadline.allows(pause_s):
-                    raise
-                await pause(pause_s)
-        raise AssertionError("itertools.count() ends")
 
     async def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         """Settle all of them, each with its result or error. The deadline is now's unless one is given."""

@@ -44,11 +44,16 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
     query = dict(urllib.parse.parse_qsl(parts.query))
     try:
+        user = urllib.parse.unquote(parts.username or "").encode()
+        password = urllib.parse.unquote(parts.password or "").encode()  # else only letters of latin1
+    except UnicodeEncodeError:  # its text would be the password
+        raise ValueError(f"SQL URL: no UTF-8 ({PERCENT_ENCODE})") from None
+    try:
         return pymysql.connect(
             host=parts.hostname or "127.0.0.1",
             port=port,
-            user=urllib.parse.unquote(parts.username) if parts.username else None,
-            password=urllib.parse.unquote(parts.password or ""),
+            user=user or None,
+            password=password,
             database=parts.path.strip("/") or None,
             unix_socket=query.get("unix_socket"),
             autocommit=True,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import contextlib
 import datetime
 import enum
@@ -17,11 +18,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rowsocket._protocol import encode_value
+
+READABLE_WIDTH = 8
+"""In a narrower column, words are no longer seen as words."""
 
 
 class ExitCode(enum.IntEnum):
@@ -120,6 +125,11 @@ def plain(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def _is_utf8(stream: TextIO) -> bool:
+    """Whether every character can be written there."""
+    return codecs.lookup(stream.encoding or "ascii").name == "utf-8"
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody looks at it."""
     return stream is not None and stream.isatty()
@@ -139,7 +149,7 @@ def json_value(value: Any) -> Any:
 
 def print_json(value: Any) -> None:
     """One line of JSON."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=not _is_utf8(sys.stdout))
     if is_terminal(sys.stdout):
         text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     print(text)
@@ -155,8 +165,13 @@ def print_rows(rows: Iterable[Mapping[str, Any]], names: Iterable[str], as_json:
 
 
 def print_table(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
-    """A table for people; columns that do not fit fold. On a terminal, control characters are spelt out."""
+    """A table for people; columns that do not fit fold. On a terminal, control characters are spelt out, and
+    where there is no room for all columns side by side, each row has its values one below the other.
+    """
     is_seen = is_terminal(sys.stdout)
+    if is_seen and not _fit(names, rows, Console().width):
+        _print_upright(names, rows)
+        return
     table = Table()
     for name in names:
         table.add_column(_shown(name, is_seen), overflow="fold")
@@ -168,6 +183,25 @@ def print_table(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
     drawn = io.StringIO()
     Console(file=drawn, width=10_000).print(table)  # as wide as it needs
     sys.stdout.write(drawn.getvalue().translate(_FROM_STAND_INS))
+
+
+def _fit(names: list[str], rows: Sequence[Sequence[str | Text]], width: int) -> bool:
+    """Whether each column can have as much as it needs, or READABLE_WIDTH."""
+    needed = 1
+    for number, name in enumerate(names):
+        longest = max(cell_len(str(cell)) for cell in (name, *(row[number] for row in rows)))
+        needed += min(longest, READABLE_WIDTH) + 3  # a frame, and a blank at each side
+    return needed <= width
+
+
+def _print_upright(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
+    for row in rows:
+        table = Table(show_header=False)
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
+        for name, cell in zip(names, row):
+            table.add_row(_shown(name, True), _shown(cell, True))
+        Console().print(table)
 
 
 def _shown(cell: str | Text, is_seen: bool) -> Text:

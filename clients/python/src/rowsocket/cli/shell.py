@@ -15,7 +15,7 @@ import typer
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from rowsocket.cli.output import ExitCode, is_terminal, plain, print_error
 from rowsocket.cli.state import READ_PORT, State
@@ -196,13 +196,22 @@ def _run_piped(app: typer.Typer, state: State) -> int:
     return first
 
 
-def _run_typed(app: typer.Typer, state: State) -> None:
+def _history() -> History:
+    """That of all shells of this user; only that of this one where there can be none."""
     path = history_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    path.chmod(0o600)  # it has the values that were typed
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        path.chmod(0o600)  # it has the values that were typed
+    except OSError as error:
+        print_error(f"keeps no history: {error}")
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+def _run_typed(app: typer.Typer, state: State) -> None:
     session: PromptSession[str] = PromptSession(
-        history=FileHistory(str(path)),
+        history=_history(),
         completer=NameCompleter(state, options_of(app)),
         complete_while_typing=False,
     )

@@ -10,12 +10,13 @@ import time
 from typing import Any
 
 import pymysql
+import typer
 
 import rowsocket
 from rowsocket.cli import activity, terminal
 from rowsocket.cli.activity import Activity, Look, NotLoadedError, between
 from rowsocket.cli.catalog import rows_of, sql_connection
-from rowsocket.cli.output import is_terminal, plain, print_json, print_table
+from rowsocket.cli.output import ExitCode, is_terminal, plain, print_error, print_json, print_table
 from rowsocket.cli.picture import message, picture
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
@@ -108,7 +109,8 @@ def watch(sql_url: str, options: TopOptions) -> None:
                 _print(watcher, options)
                 return
         except NotLoadedError as error:
-            raise ValueError(str(error)) from None
+            print_error(str(error))
+            raise typer.Exit(ExitCode.NO_ANSWER) from None
         if terminal.can_show():
             _show(watcher, options)
         else:
