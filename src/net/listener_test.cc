@@ -209,6 +209,12 @@ TEST_F(ListenerTest, everybody_on_the_machine_may_use_a_socket_file_whatever_the
   EXPECT_EQ(file.st_mode & 0777u, 0777u);
 }
 
+TEST_F(ListenerTest, a_listener_on_a_socket_file_is_named_after_it) {
+  Listener listener;
+  ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
+  EXPECT_EQ(listener.name(), path("s"));
+}
+
 TEST_F(ListenerTest, a_socket_file_goes_with_its_listener) {
   Listener listener;
   ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;

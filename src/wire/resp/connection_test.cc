@@ -36,6 +36,10 @@ TEST_F(RespTest, each_name_that_a_hello_sets_is_looked_at) {
   EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", "a b", "SETNAME", "x"}), testing::StartsWith("-ERR"));
 }
 
+TEST_F(RespTest, hello_refuses_a_word_that_is_no_option) {
+  EXPECT_EQ(answer_to({"HELLO", "3", "SETINFO", "me"}), "-ERR Syntax error in HELLO option\r\n");
+}
+
 TEST_F(RespTest, a_switch_of_a_client_is_on_or_off) {
   EXPECT_EQ(answer_to({"CLIENT", "NO-EVICT", "on"}), "+OK\r\n");
   EXPECT_EQ(answer_to({"CLIENT", "NO-EVICT", "x"}), "-ERR syntax error\r\n");

@@ -38,6 +38,10 @@ TEST_F(RespTest, of_an_option_that_is_said_twice_the_last_one_counts) {
   EXPECT_EQ(answer_to({"SET", "a", "x", "NX", "XX"}), "-ERR syntax error\r\n");
 }
 
+TEST_F(RespTest, set_takes_no_persist) {
+  EXPECT_EQ(answer_to({"SET", "a", "x", "PERSIST"}), "-ERR syntax error\r\n");
+}
+
 TEST_F(RespTest, all_words_are_read_before_a_number_is) {
   EXPECT_EQ(answer_to({"SET", "a", "x", "EX", "y", "FOO"}), "-ERR syntax error\r\n");
   EXPECT_EQ(answer_to({"GETEX", "a", "EX", "0", "FOO"}), "-ERR syntax error\r\n");

@@ -56,6 +56,12 @@ TEST_F(RowsInsertTest, a_text_can_stand_for_the_time) {
   EXPECT_TRUE(insert.values[1].is_null());
 }
 
+TEST_F(RowsInsertTest, an_id_beyond_63_bits_is_told_as_it_is) {
+  const RowOutcome far{.error = {}, .rows_affected = 1, .has_id = true, .id = 9223372036854775808U};
+  EXPECT_EQ(reply_of(insert_of({"ROWS.INSERT", "d.t", "a", "1", "1", "IDS"}), {far}),
+            "*1\r\n:9223372036854775808\r\n");
+}
+
 TEST_F(RowsInsertTest, ids_are_told_and_errors_of_rows_that_stand_alone) {
   EXPECT_EQ(reply_of(insert_of({"ROWS.INSERT", "d.t", "a", "2", "1", "2", "IDS"}), {new_row, kept_row}),
             "*2\r\n:7\r\n$-1\r\n");

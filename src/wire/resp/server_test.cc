@@ -24,6 +24,7 @@ TEST_F(ServerTest, info_tells_the_sections_that_are_named) {
 
 TEST_F(ServerTest, a_section_of_info_has_a_heading) {
   EXPECT_EQ(answer_to({"INFO", "persistence"}), "$26\r\n# Persistence\r\nloading:0\r\n\r\n");
+  EXPECT_THAT(answer_to({"INFO", "rowsocket"}), HasSubstr("# RowSocket\r\ncontainers:"));
 }
 
 TEST_F(ServerTest, a_command_is_told_with_its_number_of_words_and_the_places_of_its_keys) {
