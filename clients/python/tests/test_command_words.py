@@ -22,6 +22,7 @@ from rowsocket.cli.words import (
     table_name,
     value_of,
     values_last,
+    words_of,
 )
 
 
@@ -114,8 +115,19 @@ def test_a_name_comes_back_from_its_word_and_a_word_from_its_line(names: list[st
         assert names_begun(f"d.{word}", ".") == (["d"], name)
     assert column_list(",".join(map(name_in_word, names))) == names
     line = " ".join(map(in_line, names))
-    assert shlex.split(line) == names
+    assert words_of(line) == names
     assert line_begun(line) == (names[:-1], names[-1], len(in_line(names[-1])))
+
+
+@given(st.text(st.sampled_from(" \t'\"\\\\aé\n")))
+def test_a_line_is_split_as_a_posix_shell_does(line: str) -> None:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        with pytest.raises(ValueError, match="not closed"):
+            words_of(line)
+    else:
+        assert words_of(line) == words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from rowsocket.cli.output import ExitCode, is_terminal, plain, print_error
 from rowsocket.cli.state import READ_PORT, State
-from rowsocket.cli.words import in_line, line_begun, name_in_word, names_begun, one_name
+from rowsocket.cli.words import in_line, line_begun, name_in_word, names_begun, one_name, words_of
 
 VERBS = {
     "get": "get TABLE KEY...",
@@ -133,7 +132,7 @@ def history_path() -> Path:
 def run_line(app: typer.Typer, state: State, line: str) -> int | None:
     """Do what one line says; its exit code, or None if it ends the shell."""
     try:
-        words = shlex.split(line)
+        words = words_of(line)
     except ValueError as error:
         print_error(str(error))
         return ExitCode.USAGE

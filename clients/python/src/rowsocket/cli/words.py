@@ -195,9 +195,25 @@ def in_line(word: str) -> str:
     return shlex.quote(word) if _NEEDS_QUOTES.search(word) else word
 
 
+def words_of(line: str) -> list[str]:
+    """The words of a line, with quotes and backslashes as those of a POSIX shell. Raises ValueError."""
+    words, last, _, is_open = _scan(line)
+    if is_open:
+        raise ValueError("a quote is not closed, or a backslash has nothing behind it")
+    return words if last is None else [*words, last]
+
+
 def line_begun(text: str) -> tuple[list[str], str, int]:
     """The words of a line that is being typed, how the last one begins, and how many characters of the line
     are that beginning.
+    """
+    words, begun, start, _ = _scan(text)
+    return (words, "", 0) if begun is None else (words, begun, len(text) - start)
+
+
+def _scan(text: str) -> tuple[list[str], str | None, int, bool]:
+    """The words but the last one, if the text does not end behind it; that one, where it begins, and whether
+    it goes on in any case. (shlex takes four times as long for a line that is twice as long.)
     """
     words: list[str] = []
     begun: str | None = None
@@ -218,7 +234,7 @@ def line_begun(text: str) -> tuple[list[str], str, int]:
             quote = "" if quote else character
         else:
             begun += character
-    return (words, "", 0) if begun is None else (words, begun, len(text) - start)
+    return words, begun, start, bool(quote) or is_escaped
 
 
 # ── negative numbers ────────────────────────────────────────────────────────────────────────────────────────
