@@ -201,6 +201,7 @@ Begin Executor::run(Job& job) {
 
 /// Whoever sees that the request took long sees the commit before it, too.
 Begin Executor::run_behind_commit(Job& job) {
+  write_.set_trusted(false);
   write_.end_own_time();
   const uint64_t ticks_before = transaction_.commit_ticks();
   const uint64_t least_us = transaction_.has_changed() ? limits::long_write_us_per_commit : 0;
@@ -282,6 +283,10 @@ void Executor::end_usual(Client& client) {
   client.has_taken_long |= is_long;
 }
 
+/// It was put back, and is tried again. A commit before each try would cost the others more than most tries
+/// take.
+static bool is_short_try(const Job& job) { return job.was_put_back() && !job.client->tries_take_long; }
+
 /// Where it writes.
 void Executor::note_places(const Job& job) {
   if (long_requests_ == nullptr || !writes(*job.request)) {
@@ -303,7 +308,7 @@ void Executor::note_places(const Job& job) {
   bool is_known = true;
   write_.for_each_place(
       [&](LongRequests::Place place) { is_known &= job.client->quick_writes.is_known(place); });
-  write_.set_trusted(is_known && job.client->long_writes_left == 0);
+  write_.set_trusted(is_known && (job.client->long_writes_left == 0 || is_short_try(job)));
 }
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
@@ -315,12 +320,9 @@ bool Executor::is_expected_long(const Job& job) {
     is_expected |= long_requests_->expects(place);
     is_expected_of_all |= long_requests_->expects_of_all(place);
   });
-  // Each try of one that was put back would cost the others a commit, which is more than most tries take.
-  if (!is_expected || (job.was_put_back() && !job.client->tries_take_long) ||
-      (write_.is_trusted() && !is_expected_of_all)) [[likely]] {
+  if (!is_expected || is_short_try(job) || (write_.is_trusted() && !is_expected_of_all)) [[likely]] {
     return false;
   }
-  write_.set_trusted(false);
   left -= std::min<uint32_t>(left, 1);
   counters_.add(Counter::commits_before_long);
   return true;

@@ -7,8 +7,8 @@
 // writes there for the account pays with a commit before, until these commits have taken as long as the long
 // write did, where one that changes something counts for a millisecond at least. So all of them together cost
 // about what they guard against. Clients that have written there often, each time quickly, do not pay, unless
-// one of them has taken long after all, with others before it in its turn. What a client pays for its own
-// long write is kept with the client.
+// one of them has taken long after all, without a commit before it. What a client pays for its own long write
+// is kept with the client.
 //
 // Of requests that are too short for that, those of a selection where such requests usually take long. Only
 // clients of whom nothing is known yet are judged by that.
@@ -51,8 +51,8 @@ class LongRequests {
   [[nodiscard]] bool expects_of_all(Place place) const {
     return of_all_us_[place].load(std::memory_order_relaxed) > 0;
   }
-  /// One took so long by itself. `was_trusted`: its client had written there often, each time quickly, and so
-  /// it had no commit before it. Others that have may take long, too.
+  /// One took so long by itself. `was_trusted`: its client had written there often, each time quickly, and it
+  /// had no commit before it. Others that have may take long, too.
   void note_long(Place place, uint64_t took_us, bool was_trusted) {
     each(place, was_trusted, [&](uint64_t left_us) { return std::max(left_us, took_us); });
   }

@@ -291,6 +291,31 @@ TEST_F(LongRequestsTest, of_a_client_whose_long_write_is_put_back) {
   EXPECT_TRUE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest,
+       of_all_where_one_that_was_known_takes_long_before_it_is_put_back_with_its_own_to_pay) {
+  other_writes_quickly(QuickWrites::known_count);
+  Connection& third = shopper();
+  open_for_insert(third);
+  for (int time = 0; time < QuickWrites::known_count; ++time) {
+    insert_for(third, 0);
+  }
+  third.client.long_writes_left = 1;
+  third.client.parked_since_ms = 1;  // it was put back before
+  insert_for(third, took_us);
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, not_of_all_where_the_engine_wanted_a_commit_before_it) {
+  other_writes_quickly(2 * QuickWrites::known_count);
+  begin();
+  send(one, Ask::find(0, {"2"}).add({"1"}));
+  engine.ask_to_commit_first(1);
+  send(other, insert());
+  took(other, took_us);
+  end();
+  EXPECT_FALSE(long_requests.expects_of_all(long_requests.place_of(0, *other.client.selection(9), Insert())));
+}
+
 TEST_F(LongRequestsTest, who_wrote_where_others_had_to_write_again_has_to_show_anew_that_it_is_quick) {
   other_writes_quickly(QuickWrites::known_count);
   begin();

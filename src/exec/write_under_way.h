@@ -3,7 +3,7 @@
 // The tables into which a thread's request writes, and since when it takes time of its own. Nobody knows when
 // a trigger will be over, so others look at it while it goes on.
 //
-//   the thread .... begin · add, add ... · (end_own_time · begin_own_time) ... · end
+//   the thread .... begin · add, add ... · set_trusted · (end_own_time · begin_own_time) ... · end
 //   others ........ note_longer, note_longer, ...
 #pragma once
 
@@ -35,8 +35,8 @@ class WriteUnderWay {
       count_.store(count + 1, std::memory_order_release);
     }
   }
-  /// Its client has written into all of them often, each time quickly. So others share its turn, who will
-  /// wait for it if it takes long after all.
+  /// Whether its client has written into all of them often, each time quickly, and no commit comes before it:
+  /// others of its turn will wait for it if it takes long after all.
   void set_trusted(bool is_trusted) { is_trusted_.store(is_trusted, std::memory_order_relaxed); }
   [[nodiscard]] bool is_trusted() const { return is_trusted_.load(std::memory_order_relaxed); }
   /// Only what comes from here on counts, until the next call.

@@ -45,7 +45,10 @@ class Connection {
   /// The same by a ring: what it is to send. Only where `sends_by_ring`.
   [[nodiscard]] bool sends_by_ring() const { return transport_->sends_plainly() && !output_.failed(); }
   [[nodiscard]] SendRing::Send to_send() const {
-    return {.fd = fd(), .bytes = output_.data(), .byte_count = output_.size(), .transfer = {}};
+    return {.fd = fd(),
+            .bytes = output_.data(),
+            .byte_count = output_.size(),
+            .transfer = {Transfer::Status::blocked, 0}};
   }
   /// It was sent, this or another way.
   void note_sent(const Transfer& transfer) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <new>
 
+#include "base/invariant.h"
+
 namespace rowsocket::net {
 
 SendRing::SendRing() {
@@ -36,29 +38,34 @@ void SendRing::Close::operator()(io_uring* ring) const {
 }
 
 void SendRing::send(std::span<Send> sends) {
+  for (Send& one : sends) {
+    one.transfer = {Transfer::Status::blocked, 0};
+  }
+  if (!invariant(is_usable() && sends.size() <= sends_max, "a ring sends as much as it has room for")) {
+    return;
+  }
   for (size_t number = 0; number < sends.size(); ++number) {
-    Send& one = sends[number];
-    one.transfer = {Transfer::Status::failed, 0};  // unless there is a result
+    const Send& one = sends[number];
     io_uring_sqe* const entry = ::io_uring_get_sqe(ring_.get());
     // MSG_DONTWAIT: where there is no room, the kernel says so, and does not keep the send for later.
     ::io_uring_prep_send(entry, one.fd, one.bytes, one.byte_count, MSG_NOSIGNAL | MSG_DONTWAIT);
     ::io_uring_sqe_set_data64(entry, number);
   }
-  const size_t begun = submit(sends.size());
-  for (Send& one : sends.subspan(begun)) {
-    one.transfer.status = Transfer::Status::blocked;
-  }
-  if (take_results(sends) != sends.size()) [[unlikely]] {
-    ring_.reset();
+  const size_t taken = submit(sends.size());
+  take_results(sends.first(taken));
+  if (taken < sends.size()) [[unlikely]] {
+    ring_.reset();  // it still has the others
   }
 }
 
-/// How many of them the kernel took. They are over by then: none of them waits.
+/// How many of them the kernel took, and all are over: it is asked to wait for the results, which are there
+/// already.
 size_t SendRing::submit(size_t count) {
   size_t submitted = 0;
   while (submitted < count) {
-    const int result = ::io_uring_submit(ring_.get());
+    const int result = ::io_uring_submit_and_wait(ring_.get(), static_cast<unsigned>(count - submitted));
     if (result <= 0) {
+      error_ = result < 0 ? -result : EAGAIN;
       break;
     }
     submitted += static_cast<size_t>(result);
@@ -66,16 +73,22 @@ size_t SendRing::submit(size_t count) {
   return submitted;
 }
 
-size_t SendRing::take_results(std::span<Send> sends) {
+void SendRing::take_results(std::span<Send> taken) {
+  for (Send& one : taken) {
+    one.transfer.status = Transfer::Status::failed;  // unless there is a result
+  }
   unsigned head = 0;
   unsigned count = 0;
   const io_uring_cqe* result = nullptr;
   io_uring_for_each_cqe(ring_.get(), head, result) {
-    sends[result->user_data].transfer = sent(result->res);
+    taken[result->user_data].transfer = sent(result->res);
     ++count;
   }
   ::io_uring_cq_advance(ring_.get(), count);
-  return count;
+  if (!invariant(count == taken.size(), "all sends that the kernel took are over")) {
+    ring_.reset();
+    error_ = EIO;
+  }
 }
 
 }  // namespace rowsocket::net

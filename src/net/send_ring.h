@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Sends what many connections have to send with one call of the system: io_uring of the kernel takes a list.
-// A call for each of them enters and leaves the kernel as often, which is a tenth of what the kernel takes
-// for a short request and its reply.
+// With a call for each of them, the way into the kernel and back is a tenth of what the kernel takes for a
+// short request and its reply.
 //
-// No send waits, and all of them are over when the call returns. So the bytes may go away behind it. One
-// owner, one thread at a time.
+// No send waits for room, and all of them are over when `send` returns. So the bytes may go away after it.
+// One owner, one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class SendRing {
   SendRing& operator=(const SendRing&) = delete;
 
   [[nodiscard]] bool is_usable() const { return ring_ != nullptr; }
-  /// Why it is not, as errno has it.
+  /// Why it is not, or is not any more, as errno has it.
   [[nodiscard]] int error() const { return error_; }
 
   struct Send {
@@ -47,7 +47,7 @@ class SendRing {
     void operator()(io_uring* ring) const;
   };
   [[nodiscard]] size_t submit(size_t count);
-  [[nodiscard]] size_t take_results(std::span<Send> sends);
+  void take_results(std::span<Send> sends);
 
   std::unique_ptr<io_uring, Close> ring_;
   int error_ = 0;

@@ -217,6 +217,9 @@ class Connections::Sends {
   void send() {
     if (count_ > 1 && all_.send_ring_->is_usable()) {
       all_.send_ring_->send({sends_.data(), count_});
+      if (!all_.send_ring_->is_usable()) [[unlikely]] {
+        all_.log_.always(LogLevel::warning, "goes on without io_uring: the kernel took no more sends");
+      }
       for (size_t number = 0; number < count_; ++number) {
         connections_[number]->stream.note_sent(sends_[number].transfer);
         all_.note_sent(*connections_[number], sends_[number].transfer, now_ms_);

@@ -127,7 +127,7 @@ TEST_F(SendTest, all_of_a_turn_have_their_replies) {
   expect_replies();
 }
 
-TEST_F(SendTest, the_replies_of_several_leave_with_one_call) {
+TEST_F(SendTest, the_replies_of_several_leave_without_a_call_for_each) {
   if (!send_ring_.is_usable()) {
     GTEST_SKIP() << "this system has no io_uring for us";
   }
@@ -137,7 +137,7 @@ TEST_F(SendTest, the_replies_of_several_leave_with_one_call) {
   expect_replies();
 }
 
-TEST_F(SendTest, of_a_ring_that_fails_in_its_middle_nothing_is_lost) {
+TEST_F(SendTest, of_a_ring_that_the_kernel_takes_nothing_of_any_more_nothing_is_lost) {
   connect_another();
   connect_another();
   ASSERT_TRUE(net::while_call_fails(SYS_io_uring_enter, EAGAIN, [&] { send_all(); }));

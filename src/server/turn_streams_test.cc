@@ -2,10 +2,13 @@
 //
 // Streams that end or make no sense, and what the log says of them.
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <new>
 
 #include "base/invariant.h"
+#include "net/failing_call.h"
 #include "server/turn_loop_fixture.h"
 #include "wire/echo/echo.h"
 
@@ -261,6 +264,19 @@ TEST_F(TurnLoopTest, a_refused_allocation_costs_one_connection) {
   EXPECT_EQ(ask(client, find_pen), pen);
   EXPECT_TRUE(unlucky.sees_end());
   EXPECT_EQ(ask(client, find_pen), pen);
+}
+
+TEST_F(TurnLoopTest, the_replies_of_a_turn_leave_without_a_call_for_each) {
+  if (!send_ring_.is_usable()) {
+    GTEST_SKIP() << "this system has no io_uring for us";
+  }
+  TestClient one = connect_with_items();
+  TestClient other = connect_with_items();
+  one.send(find_pen);
+  other.send(find_pen);
+  ASSERT_TRUE(net::while_call_fails(SYS_sendto, EIO, [this] { turn(); }));
+  EXPECT_EQ(one.received(), pen);
+  EXPECT_EQ(other.received(), pen);
 }
 
 }  // namespace

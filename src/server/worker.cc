@@ -60,6 +60,9 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
   world_.walks.add_loop(in_charge_);
+  if (send_ring_ != nullptr && !send_ring_->is_usable()) {
+    log_.always(LogLevel::note, "goes on without io_uring: no memory for it, or no file descriptor");
+  }
 }
 
 Worker::~Worker() {

@@ -368,7 +368,8 @@ class OwnRows:
             other = in_the_way[0]
             new: dict[str, Value] = {"g": row.g, "s": row.s, "n": other.n + row.n}
             is_later = self.shape.is_versioned and other.id not in written
-            differs = is_later or any(other.value(column) != value for column, value in new.items())
+            differs = is_later or self.shape.counts_changes
+            differs = differs or any(other.value(column) != value for column, value in new.items())
             self._update(other, new)
             if differs:
                 written.add(other.id)
