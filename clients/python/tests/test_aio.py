@@ -547,7 +547,7 @@ def test_a_connection_that_is_lost_before_it_is_used_keeps_nobody_waiting(
                 await users.delete(1)
             assert not raised.value.outcome_unknown
 
-    with FakeServer(until_closed, *[Peer.until_closed] * 3) as server:
+    with FakeServer(until_closed, *[Peer.until_closed] * 2) as server:
         run(client(server.port))
 
 

@@ -12,7 +12,7 @@ import pytest
 import rowsocket
 import rowsocket.aio
 from fake_server import FakeServer, Peer
-from typed_table import answering, opens, users_of
+from typed_table import COLUMNS, answering, opens, users_of
 
 DEADLOCK = b"1\t1\t149\n"
 
@@ -123,6 +123,28 @@ def test_a_login_that_is_lost_is_tried_again() -> None:
         asyncio.run(connect_by_aio(server.port))
     with FakeServer(stops, stops) as server, pytest.raises(rowsocket.ConnectionLost):
         rowsocket.connect(port=server.port, user="app", password="hush", retries=1)
+
+
+def test_a_read_that_was_not_sent_is_tried_as_often_as_a_login() -> None:
+    def logs_in(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"0\t1\n")
+        opens(peer)
+
+    def stops(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+
+    with (
+        FakeServer(logs_in, stops, stops) as server,
+        rowsocket.connect(
+            port=server.port, user="app", password="hush", database="app", retries=1
+        ) as connection,
+    ):
+        users = connection.table("user", COLUMNS)
+        while connection._ready_link() is not None:
+            connection._link.look()  # type: ignore[union-attr]
+        with pytest.raises(rowsocket.ConnectionLost):
+            users.get(1)
 
 
 def test_what_other_settings_would_mend_is_not_tried_again(tmp_path: Path) -> None:

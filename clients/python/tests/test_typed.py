@@ -148,6 +148,18 @@ def test_the_fields_of_a_model_are_columns_by_their_names_whatever_their_aliases
         users.insert(ada)
 
 
+def test_an_alias_may_be_the_name_of_another_column() -> None:
+    pydantic = pytest.importorskip("pydantic", minversion="2.11")
+    of_name = pydantic.Field(validation_alias="id")
+    model = pydantic.create_model("Model", id=(int, ...), name=(str, of_name), seen=(datetime.datetime, ...))
+    with (
+        FakeServer(answering(ONE_ROW)) as server,
+        rowsocket.connect(port=server.port) as connection,
+    ):
+        ada = connection.table("app.user", model).get(1)
+        assert (ada.id, ada.name) == (1, "Ada")
+
+
 def test_a_class_that_is_neither_is_refused() -> None:
     with users_of(answering()) as users, pytest.raises(TypeError, match="neither a dataclass"):
         users.as_objects(int)

@@ -66,11 +66,16 @@ def _validator_of(kind: type[Any]) -> Callable[[dict[str, Any]], Any] | None:
     validate = getattr(kind, "model_validate", None)
     if validate is None:
         return None
-    if all(getattr(field, "validation_alias", None) is None for field in _model_fields(kind).values()):
+    fields = _model_fields(kind)
+    aliases = [field.validation_alias for field in fields.values() if field.validation_alias is not None]
+    takes_names = "by_name" in inspect.signature(validate).parameters
+    if not aliases or (not takes_names and kind.model_config.get("populate_by_name")):
         return cast(Callable[[dict[str, Any]], Any], validate)
-    if "by_name" not in inspect.signature(validate).parameters:
+    if not takes_names:
         raise TypeError(f"{kind!r} has fields with an alias, for which it takes pydantic 2.11 or newer")
-    return functools.partial(validate, by_alias=False, by_name=True)
+    if any(alias in fields for alias in aliases if isinstance(alias, str)):
+        return functools.partial(validate, by_alias=False, by_name=True)  # also of models within a value
+    return functools.partial(validate, by_name=True)
 
 
 def _model_fields(kind: type[Any]) -> Mapping[str, Any]:

@@ -128,7 +128,7 @@ class Connection(ShortWay, Executor):
 
     def _run_failed(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
         """Run those again that can be, of requests that have run once."""
-        again = lost_reads(pendings)
+        again = [pending for pending in lost_reads(pendings) if pending.was_sent]
         if again and self._options.reconnect and not self._closed:
             self._run_again(again, deadline)
         for attempt in range(self._options.retries):
@@ -225,8 +225,8 @@ def connect(
                  aware datetimes are sent as that zone's. A name, an offset (+02:00) or a tzinfo; None:
                  datetimes have no zone
     retries      how often to try again, with growing pauses and within `timeout`, where nothing was done:
-                 nobody accepted the connection, or the server refused for a reason that passes (a deadlock,
-                 a lock; see `RowSocketError.retryable`)
+                 nobody accepted the connection or took the login, or the server refused for a reason that
+                 passes (a deadlock, a lock; see `RowSocketError.retryable`)
     tls          True: everything travels inside TLS, to a server whose certificate is for `host` and was
                  signed by an authority that this machine trusts, or `tls_ca`. Or an ssl.SSLContext of one's
                  own
@@ -235,7 +235,7 @@ def connect(
                  TLS on
     tls_key      the file with its key, if that is another one
 
-    Raises ConnectionLost, Timeout, AuthenticationError, ValueError (a URL that is none).
+    Raises ConnectionLost (also TlsRefused), Timeout, AuthenticationError, ValueError (a URL that is none).
     """
     options = options_of(
         host,

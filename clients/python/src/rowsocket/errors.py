@@ -12,6 +12,7 @@
       TransportError               there is no answer; the connection is closed. `.outcome_unknown` is True
                                    for a write
         ConnectionLost, Timeout, ProtocolError
+          TlsRefused               a ConnectionLost: a certificate or a file of the TLS settings; never retryable
 
 Mistakes that can be seen without asking the server (an unknown operator, a column that is not in the index's
 list) are plain `ValueError` and `TypeError`.

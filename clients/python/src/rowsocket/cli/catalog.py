@@ -44,8 +44,8 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
     query = dict(urllib.parse.parse_qsl(parts.query))
     try:
-        user = urllib.parse.unquote(parts.username or "").encode()
-        password = urllib.parse.unquote(parts.password or "").encode()  # else only letters of latin1
+        user = urllib.parse.unquote_to_bytes(parts.username or "")
+        password = urllib.parse.unquote_to_bytes(parts.password or "")  # of a str, only letters of latin1
     except UnicodeEncodeError:  # its text would be the password
         raise ValueError(f"SQL URL: no UTF-8 ({PERCENT_ENCODE})") from None
     try:

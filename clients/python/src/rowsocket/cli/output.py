@@ -18,7 +18,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -189,19 +188,20 @@ def _fit(names: list[str], rows: Sequence[Sequence[str | Text]], width: int) -> 
     """Whether each column can have as much as it needs, or READABLE_WIDTH."""
     needed = 1
     for number, name in enumerate(names):
-        longest = max(cell_len(str(cell)) for cell in (name, *(row[number] for row in rows)))
+        longest = max(_shown(cell, True).cell_len for cell in (name, *(row[number] for row in rows)))
         needed += min(longest, READABLE_WIDTH) + 3  # a frame, and a blank at each side
     return needed <= width
 
 
 def _print_upright(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
+    console = Console()
     for row in rows:
         table = Table(show_header=False)
         table.add_column(overflow="fold")
         table.add_column(overflow="fold")
         for name, cell in zip(names, row):
             table.add_row(_shown(name, True), _shown(cell, True))
-        Console().print(table)
+        console.print(table)
 
 
 def _shown(cell: str | Text, is_seen: bool) -> Text:

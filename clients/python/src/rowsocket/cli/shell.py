@@ -197,12 +197,12 @@ def _run_piped(app: typer.Typer, state: State) -> int:
 
 def _history() -> History:
     """That of all shells of this user; only that of this one where there can be none."""
-    path = history_path()
     try:
+        path = history_path()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         path.chmod(0o600)  # it has the values that were typed
-    except OSError as error:
+    except (OSError, RuntimeError, KeyError) as error:  # the last two of a user who has no home
         print_error(f"keeps no history: {error}")
         return InMemoryHistory()
     return FileHistory(str(path))

@@ -191,7 +191,7 @@ _NEEDS_QUOTES = re.compile(r"""[\s'"\\]|^$""")
 
 
 def in_line(word: str) -> str:
-    """The word as a line has it, which is split as `shlex.split` does."""
+    """The word as a line has it, which `words_of` and a POSIX shell split."""
     return shlex.quote(word) if _NEEDS_QUOTES.search(word) else word
 
 
