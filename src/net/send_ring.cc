@@ -4,6 +4,7 @@
 #include <liburing.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -70,7 +71,7 @@ size_t SendRing::submit(size_t count) {
     }
     submitted += static_cast<size_t>(result);
   }
-  return submitted;
+  return std::min(submitted, count);
 }
 
 void SendRing::take_results(std::span<Send> taken) {
