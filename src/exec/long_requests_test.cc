@@ -129,6 +129,17 @@ TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   EXPECT_TRUE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, the_commit_of_a_full_transaction_is_not_the_own_time_of_its_last_write) {
+  std::optional<uint64_t> noted_us;
+  engine.make_transactions_long();
+  engine.on_next_commit([&] {
+    const uint64_t now_us = clock.now_us();
+    noted_us = executor->write_under_way().note_longer(long_requests, now_us, now_us + took_us, 0);
+  });
+  ask(one, insert());
+  EXPECT_EQ(noted_us, 0U);
+}
+
 TEST_F(LongRequestsTest, not_of_a_client_that_is_known_for_quick_ones) {
   other_writes_quickly(QuickWrites::known_count - 1);
   take_long({insert()});

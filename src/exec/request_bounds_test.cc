@@ -232,6 +232,18 @@ TEST_F(RequestBoundsTest, a_short_request_asks_for_nobody) {
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
 }
 
+TEST_F(RequestBoundsTest, a_walk_that_rests_is_not_silent_meanwhile) {
+  ManualClock manual_clock;
+  RequestBounds bounds(manual_clock, [&](uint64_t) {
+    manual_clock.advance_us(10 * limits::slice_us);
+    return true;
+  });
+  EXPECT_EQ(bounds.reason_to_end(1), ErrorCode::none);
+  manual_clock.advance_us(limits::slice_us);
+  EXPECT_EQ(bounds.reason_to_end(2), ErrorCode::none);
+  EXPECT_EQ(bounds.longest_silence_us(), limits::slice_us);
+}
+
 // ---- no other thread is free
 
 TEST_F(RequestBoundsTest, a_request_that_takes_long_is_given_up_and_begins_again_later) {

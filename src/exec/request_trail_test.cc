@@ -57,6 +57,11 @@ TEST_F(RequestTrailTest, a_client_has_its_number_in_the_logs_from_its_first_requ
   EXPECT_EQ(one.client.log_number, 14U);
 }
 
+TEST_F(RequestTrailTest, a_read_ends_with_the_bytes_of_its_reply) {
+  const std::string reply = ask(one, read("1"));
+  EXPECT_THAT(trail.reply_bytes, ElementsAre(reply.size() + 1));
+}
+
 TEST_F(RequestTrailTest, a_write_ends_with_its_commit) {
   begin();
   send(one, add_stock("1"));

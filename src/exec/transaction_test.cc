@@ -208,6 +208,12 @@ TEST_F(TransactionTest, the_turn_goes_on_after_a_replay_with_nothing_staged) {
   EXPECT_THAT(replies(one), ElementsAre("= 1", "= 1", "error engine 135"));
 }
 
+TEST_F(TransactionTest, a_write_whose_commit_is_too_large_also_alone_is_not_tried_once_more) {
+  engine.fail_commit(Error(ErrorCode::engine, 1026).because(Reason::too_large), 100);
+  EXPECT_EQ(ask(one, add_stock("1")), "error engine 1026");
+  EXPECT_EQ(count(Counter::commit_failures), 2) << "in its turn, and alone";
+}
+
 TEST_F(TransactionTest, a_request_that_keeps_losing_its_transaction_is_put_back_and_the_others_are_done) {
   engine.lose_transaction_at_write(2, 5);  // the write, then add_stock(1) of the replay and its retries
   begin();

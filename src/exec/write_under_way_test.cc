@@ -79,6 +79,15 @@ TEST_F(WriteUnderWayTest, what_comes_behind_its_end_does_not_count_until_the_nex
   EXPECT_EQ(look_at(10 * least_us), 10 * least_us);
 }
 
+TEST_F(WriteUnderWayTest, behind_one_that_is_over_the_next_goes_on_by_itself_again_after_a_wait) {
+  write_.end();
+  write_.begin();
+  write_.add(place);
+  write_.end_own_time();
+  write_.begin_own_time(0);
+  EXPECT_EQ(look_at(least_us), least_us);
+}
+
 TEST_F(WriteUnderWayTest, a_request_that_writes_nothing_says_nothing) {
   write_.add(place);
   write_.begin();

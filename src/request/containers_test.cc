@@ -42,6 +42,10 @@ TEST(ContainerTest, a_column_that_is_empty_or_0_is_not_there) {
   }
 }
 
+TEST(ContainerTest, filters_are_of_the_columns_that_it_has) {
+  EXPECT_EQ(container({"c", "d", "t", "k", "v", "0", "0", "e", "PRIMARY"}).row.filter_columns, "e");
+}
+
 TEST(ContainerTest, there_can_be_several_key_and_value_columns) {
   const Container one = container({"c", "d", "t", "a|b", "x; y,z|", "0", "0", "e", "PRIMARY"});
   EXPECT_EQ(one.problem, "");

@@ -40,7 +40,7 @@ class ProtocolTest : public testing::Test {
                                    .scanned_bytes = scanned_bytes,
                                    .unix_time_us = now_s * 1'000'000,
                                    .numbers = &numbers,
-                                   .figures = nullptr,
+                                   .figures = figures,
                                    .is_ahead = is_ahead});
   }
 
@@ -161,6 +161,7 @@ class ProtocolTest : public testing::Test {
   Buffer out;
   State state;
   UniqueNumbers numbers{3};
+  const ServerFigures* figures = nullptr;
   size_t scanned_bytes = 0;
 
  private:

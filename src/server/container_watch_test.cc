@@ -76,7 +76,9 @@ TEST_F(ContainerWatchTest, the_table_may_come_later_and_go) {
   EXPECT_TRUE(will_answer("get 1\r\n", "VALUE 1 0 3\r\npen\r\nEND\r\n", 3));
   engine_.drop_table("admin.containers");
   EXPECT_TRUE(eventually([this] { return error().starts_with("SERVER_ERROR"); }));
-  EXPECT_THAT(error(), HasSubstr("rowsocket_containers=admin.containers: cannot_open_table"));
+  EXPECT_THAT(
+      error(),
+      HasSubstr("rowsocket_containers=admin.containers: cannot_open_table: no table admin.containers"));
 }
 
 TEST_F(ContainerWatchTest, a_table_of_another_shape_says_which_column_it_lacks) {

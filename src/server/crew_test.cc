@@ -78,6 +78,12 @@ TEST_F(CrewTest, after_a_while_it_is_tried_again) {
   ended_.acquire();
 }
 
+TEST_F(CrewTest, a_thread_that_has_nothing_to_do_stays_for_a_while) {
+  static_cast<void>(crew_.calls().expect());
+  crew_.shrink(1);
+  EXPECT_FALSE(crew_.calls().must_end());
+}
+
 TEST_F(CrewTest, a_thread_that_has_ended_may_be_made_again) {
   EXPECT_FALSE(crew_.has_idle_for(1));
   EXPECT_FALSE(thread_limit_.some_left());

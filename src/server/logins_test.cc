@@ -278,6 +278,11 @@ class LoginTurnsTest : public TurnLoopTest {
       may_end_.set_value();
     }
   }
+  /// From now on none is tried.
+  void stop_logins() {
+    let_end();
+    logins_.request_stop();
+  }
   static constexpr std::string_view login = "A\t2\tapp\t\n";  // the test's clients come from the network
   [[nodiscard]] const ClientConnection& connection() const { return *loop_->connections().all().front(); }
 
@@ -293,6 +298,12 @@ TEST_F(LoginTurnsTest, nobody_looks_at_a_client_while_its_password_is_checked) {
   EXPECT_EQ(ask(client, login), "");
   EXPECT_EQ(connection().interest, net::Interest::none);
   EXPECT_EQ(connection().state, ClientConnection::State::logging_in);
+}
+
+TEST_F(LoginTurnsTest, a_login_that_is_never_tried_is_refused_at_once) {
+  TestClient client = connect();
+  stop_logins();
+  EXPECT_EQ(ask(client, login), unauthenticated);
 }
 
 TEST_F(LoginTurnsTest, a_client_is_shown_as_who_it_is_from_its_login_on) {

@@ -521,12 +521,12 @@ TEST_F(TurnLoopTest, a_turn_stages_requests_of_a_bounded_size) {
 
 TEST_F(TurnLoopTest, who_was_not_reached_comes_before_those_who_had_their_share) {
   std::vector<TestClient> greedy;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 60; ++i) {  // their shares are more than a turn has
     greedy.push_back(connect_with_items());
   }
   TestClient modest = connect_with_items();
   for (TestClient& client : greedy) {
-    client.send(repeat(find_pen, 10'000));
+    client.send(repeat("\n", 2000));  // received at once
   }
   turn(2);
   modest.send(find_ink);

@@ -152,6 +152,21 @@ TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) 
   EXPECT_EQ(room.stop_those_gone(), 0U) << "it is counted already";
 }
 
+TEST_F(OffersTest, a_thread_that_has_run_a_request_alone_runs_whole_turns_again) {
+  has_room_ = true;
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  ASSERT_NE(guest_, nullptr);
+  engine_.set_busy("shop.item", false);
+  turn_->run_patiently(*guest_, clock_.now_ms());
+  loop_->give_back(turn_->members());
+  turn();
+  EXPECT_EQ(client.received(), pen);
+  EXPECT_EQ(ask(client, repeat(find_pen, 5)), repeat(pen, 5));
+}
+
 /// However long it has waited.
 TEST_F(OffersTest, a_guest_whose_request_is_put_back_is_not_idle) {
   has_room_ = true;

@@ -13,6 +13,13 @@ using testing::StartsWith;
 
 const std::string now = "1800000000";
 
+struct FourWorkers final : ServerFigures {
+  [[nodiscard]] uint64_t counter(Counter) const override { return 0; }
+  [[nodiscard]] uint64_t connections() const override { return 0; }
+  [[nodiscard]] uint32_t workers() const override { return 4; }
+  [[nodiscard]] uint64_t uptime_s() const override { return 0; }
+};
+
 // ---- get
 
 TEST_F(MemcachedTest, a_get_is_a_find_of_the_row_that_has_not_expired) {
@@ -289,6 +296,12 @@ TEST_F(MemcachedTest, commands_about_the_server) {
 TEST_F(MemcachedTest, stats_tell_how_many_clients_there_may_be) {
   settings.max_connections = 77;
   EXPECT_THAT(answer_to("stats\r\n"), HasSubstr("STAT max_connections 77\r\n"));
+}
+
+TEST_F(MemcachedTest, stats_tell_how_many_threads_serve) {
+  const FourWorkers four_workers;
+  figures = &four_workers;
+  EXPECT_THAT(answer_to("stats\r\n"), HasSubstr("STAT threads 4\r\n"));
 }
 
 TEST_F(MemcachedTest, quit_ends_the_stream) {

@@ -42,6 +42,10 @@ TEST_F(RespTest, set_takes_no_persist) {
   EXPECT_EQ(answer_to({"SET", "a", "x", "PERSIST"}), "-ERR syntax error\r\n");
 }
 
+TEST_F(RespTest, hsetnx_keeps_the_value_also_where_another_client_inserts_the_row_meanwhile) {
+  EXPECT_EQ(words_of(inserted_by({"HSETNX", "d.t:1", "a", "x"}).duplicate_filters), "refuse unless 0 = NULL");
+}
+
 TEST_F(RespTest, all_words_are_read_before_a_number_is) {
   EXPECT_EQ(answer_to({"SET", "a", "x", "EX", "y", "FOO"}), "-ERR syntax error\r\n");
   EXPECT_EQ(answer_to({"GETEX", "a", "EX", "0", "FOO"}), "-ERR syntax error\r\n");

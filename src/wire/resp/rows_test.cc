@@ -37,6 +37,12 @@ TEST_F(RowsTest, a_row_of_all_columns_says_how_many_there_are) {
   EXPECT_EQ(told(), "*1\r\n%2\r\n" + columns);
 }
 
+TEST_F(RowsTest, a_reply_that_is_made_again_counts_its_rows_anew) {
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a", "=", "1", "7"});
+  EXPECT_EQ(reply_to(find, {Value("1")}), "*1\r\n*1\r\n$1\r\n1\r\n");
+  EXPECT_EQ(reply_to(find, {Value("1")}), "*1\r\n*1\r\n$1\r\n1\r\n");
+}
+
 TEST_F(RowsTest, a_text_can_stand_for_the_time) {
   const Find& find = find_of({"ROWS.CHANGE", "d.t", "<", "1", "now", "WHERE", "c", ">", "now", "SET", "a",
                               "now", "APPEND", "b", "now", "NOW", "now"});
