@@ -12,7 +12,16 @@
 
 namespace rowsocket::net {
 
-SendRing::SendRing() {
+SendRing::SendRing() = default;
+
+bool SendRing::open() {
+  if (ring_ == nullptr && error_ == 0) [[unlikely]] {
+    make();
+  }
+  return is_usable();
+}
+
+void SendRing::make() {
   auto ring = std::unique_ptr<io_uring>(new (std::nothrow) io_uring{});
   if (ring == nullptr) {
     error_ = ENOMEM;

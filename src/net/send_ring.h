@@ -22,14 +22,17 @@ class SendRing {
  public:
   static constexpr size_t sends_max = 128;
 
-  /// Where the kernel is too old (5.7 is the first), or io_uring is forbidden, the ring is not usable.
+  /// Not open yet.
   SendRing();
   ~SendRing();
   SendRing(const SendRing&) = delete;
   SendRing& operator=(const SendRing&) = delete;
 
+  /// The kernel is asked for a ring once, when it is first needed: a file descriptor, and some memory. False
+  /// where it is too old (5.7 is the first) or has none for us, and where the ring was lost.
+  [[nodiscard]] bool open();
   [[nodiscard]] bool is_usable() const { return ring_ != nullptr; }
-  /// Why it is not, or is not any more, as errno has it.
+  /// Why it is not, or is not any more, as errno has it; 0 = it was not opened.
   [[nodiscard]] int error() const { return error_; }
 
   struct Send {
@@ -46,6 +49,7 @@ class SendRing {
   struct Close {
     void operator()(io_uring* ring) const;
   };
+  void make();
   [[nodiscard]] size_t submit(size_t count);
   void take_results(std::span<Send> sends);
 

@@ -47,7 +47,7 @@ class SendRingTest : public testing::Test {
 };
 
 TEST_F(SendRingTest, each_peer_has_its_own_bytes_when_the_call_returns) {
-  if (!ring_.is_usable()) {
+  if (!ring_.open()) {
     GTEST_SKIP() << no_ring;
   }
   std::vector<Pair> pairs(SendRing::sends_max);
@@ -71,7 +71,7 @@ TEST_F(SendRingTest, each_peer_has_its_own_bytes_when_the_call_returns) {
 }
 
 TEST_F(SendRingTest, says_of_each_what_became_of_it) {
-  if (!ring_.is_usable()) {
+  if (!ring_.open()) {
     GTEST_SKIP() << no_ring;
   }
   const std::string large(8'000'000, 'x');
@@ -91,7 +91,7 @@ TEST_F(SendRingTest, says_of_each_what_became_of_it) {
 }
 
 TEST_F(SendRingTest, more_than_it_has_room_for_is_not_sent) {
-  if (!ring_.is_usable()) {
+  if (!ring_.open()) {
     GTEST_SKIP() << no_ring;
   }
   const Pair pair = make_pair();
@@ -103,14 +103,14 @@ TEST_F(SendRingTest, more_than_it_has_room_for_is_not_sent) {
 
 TEST(SendRing, is_not_usable_where_the_kernel_refuses) {
   ASSERT_TRUE(while_call_fails(SYS_io_uring_setup, EPERM, [] {
-    const SendRing ring;
-    EXPECT_FALSE(ring.is_usable());
+    SendRing ring;
+    EXPECT_FALSE(ring.open());
     EXPECT_EQ(ring.error(), EPERM);
   }));
 }
 
 TEST_F(SendRingTest, nothing_is_lost_where_the_kernel_takes_nothing) {
-  if (!ring_.is_usable()) {
+  if (!ring_.open()) {
     GTEST_SKIP() << no_ring;
   }
   const std::array<Pair, 2> pairs{make_pair(), make_pair()};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/invariant.h"
@@ -202,6 +204,17 @@ void Connections::note_sent(ClientConnection& connection, const net::Transfer& t
   }
 }
 
+bool Connections::has_ring() {
+  if (send_ring_->open()) [[likely]] {
+    return true;
+  }
+  if (!std::exchange(has_told_of_ring_, true)) {
+    log_.always(LogLevel::warning,
+                "goes on without io_uring: " + std::generic_category().message(send_ring_->error()));
+  }
+  return false;
+}
+
 /// What is to be sent by the ring.
 class Connections::Sends {
  public:
@@ -215,11 +228,8 @@ class Connections::Sends {
     }
   }
   void send() {
-    if (count_ > 1 && all_.send_ring_->is_usable()) {
+    if (count_ > 1 && all_.has_ring()) {
       all_.send_ring_->send({sends_.data(), count_});
-      if (!all_.send_ring_->is_usable()) [[unlikely]] {
-        all_.log_.always(LogLevel::warning, "goes on without io_uring: the kernel took no more sends");
-      }
       for (size_t number = 0; number < count_; ++number) {
         connections_[number]->stream.note_sent(sends_[number].transfer);
         all_.note_sent(*connections_[number], sends_[number].transfer, now_ms_);
@@ -240,12 +250,12 @@ class Connections::Sends {
 
 void Connections::send_all(std::span<ClientConnection* const> connections, uint64_t now_ms) {
   Sends together(*this, now_ms);
-  const bool has_ring = send_ring_ != nullptr && connections.size() > 1;
+  const bool is_together = send_ring_ != nullptr && connections.size() > 1;
   for (ClientConnection* const connection : connections) {
     if (connection->is_closed() || !connection->stream.has_output()) {
       continue;
     }
-    if (has_ring && connection->stream.sends_by_ring()) {
+    if (is_together && connection->stream.sends_by_ring()) {
       if (may_send(*connection)) {
         together.add(*connection);
       }

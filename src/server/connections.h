@@ -123,6 +123,7 @@ class Connections {
 
  private:
   class Sends;
+  [[nodiscard]] bool has_ring();
   [[nodiscard]] bool may_send(ClientConnection& connection);
   void note_sent(ClientConnection& connection, const net::Transfer& transfer, uint64_t now_ms);
   [[nodiscard]] bool leave_for_handshake(ClientConnection& connection);
@@ -138,6 +139,7 @@ class Connections {
   Handshakes* handshakes_;
   net::Poller& poller_;
   net::SendRing* send_ring_;
+  bool has_told_of_ring_ = false;  ///< that there is none, or none any more
   net::BufferPool pool_;
   Allotments allotments_;  ///< of all that are not closed
   std::vector<std::unique_ptr<ClientConnection>> connections_;

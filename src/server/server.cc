@@ -229,8 +229,8 @@ class Server::Impl final : public ServerFigures {
 
   /// Tells why not.
   [[nodiscard]] bool has_send_rings() {
-    const net::SendRing tried;
-    if (!tried.is_usable()) {
+    net::SendRing tried;
+    if (!tried.open()) {
       log_.write(LogLevel::note,
                  "rowsocket: goes on without io_uring: " + std::generic_category().message(tried.error()));
     }

@@ -38,7 +38,6 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
       name_(thread_name(intent, number)),
       numbers_(number),
       log_(world_.log, world_.clock, name_),
-      send_ring_(world_.has_send_ring ? std::make_unique<net::SendRing>() : nullptr),
       loop_({.selections = *selections_,
              .inbox = inbox_,
              .poller = poller_,
@@ -56,13 +55,10 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
              .bell = world_.bell,
              .lifelines = world_.lifelines,
-             .send_ring = send_ring_.get()}),
+             .send_ring = world_.has_send_ring ? &send_ring_ : nullptr}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
   world_.walks.add_loop(in_charge_);
-  if (send_ring_ != nullptr && !send_ring_->is_usable()) {
-    log_.always(LogLevel::note, "goes on without io_uring: no memory for it, or no file descriptor");
-  }
 }
 
 Worker::~Worker() {

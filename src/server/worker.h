@@ -150,7 +150,7 @@ class Worker {
   UniqueNumbers numbers_;
   LimitedLog log_;
   net::Epoll poller_;
-  std::unique_ptr<net::SendRing> send_ring_;  ///< nullptr: there is none
+  net::SendRing send_ring_;
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   TurnLoop loop_;
 
