@@ -124,7 +124,7 @@ def test_a_line_is_split_as_a_posix_shell_does(line: str) -> None:
     try:
         words = shlex.split(line)
     except ValueError:
-        with pytest.raises(ValueError, match="no closing quotation|nothing behind a backslash"):
+        with pytest.raises(ValueError, match=r"no closing quotation|nothing behind a backslash"):
             words_of(line)
     else:
         assert words_of(line) == words

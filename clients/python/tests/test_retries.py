@@ -151,10 +151,10 @@ def test_what_other_settings_would_mend_is_not_tried_again(tmp_path: Path) -> No
     missing = str(tmp_path / "missing.pem")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        with pytest.raises(rowsocket.TlsRefused, match="missing.pem") as raised:
+        with pytest.raises(rowsocket.TlsRefused, match=r"missing\.pem") as raised:
             rowsocket.connect(port=port, tls_ca=missing, retries=1000, timeout=None)
         assert not raised.value.retryable
-        with pytest.raises(rowsocket.TlsRefused, match="missing.pem"):
+        with pytest.raises(rowsocket.TlsRefused, match=r"missing\.pem"):
             asyncio.run(rowsocket.aio.connect(port=port, tls_ca=missing, retries=1000, timeout=None))
 
 

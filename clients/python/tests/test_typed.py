@@ -143,7 +143,7 @@ def test_the_fields_of_a_model_are_columns_by_their_names_whatever_their_aliases
         rowsocket.connect(port=server.port) as connection,
     ):
         users = connection.table("app.user", model)
-        ada = users.get(1)
+        ada: Any = users.get(1)
         assert (ada.id, ada.name, ada.seen) == (1, "Ada", SEEN)
         users.insert(ada)
 
@@ -156,7 +156,7 @@ def test_an_alias_may_be_the_name_of_another_column() -> None:
         FakeServer(answering(ONE_ROW)) as server,
         rowsocket.connect(port=server.port) as connection,
     ):
-        ada = connection.table("app.user", model).get(1)
+        ada: Any = connection.table("app.user", model).get(1)
         assert (ada.id, ada.name) == (1, "Ada")
 
 

@@ -12,7 +12,7 @@
       TransportError               there is no answer; the connection is closed. `.outcome_unknown` is True
                                    for a write
         ConnectionLost, Timeout, ProtocolError
-          TlsRefused               a ConnectionLost: a certificate or a file of the TLS settings; never retryable
+          TlsRefused               a certificate, or a file of the TLS settings; never retryable
 
 Mistakes that can be seen without asking the server (an unknown operator, a column that is not in the index's
 list) are plain `ValueError` and `TypeError`.
@@ -192,8 +192,8 @@ class ConnectionLost(TransportError):
 
 
 class TlsRefused(ConnectionLost):
-    """The server's certificate is not one to trust, or a file of the TLS settings can not be used. It stays so
-    until the settings are others.
+    """The server's certificate is not one to trust, or a file of the TLS settings can not be used. That stays
+    so until the settings are others.
     """
 
     @property
