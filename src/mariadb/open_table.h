@@ -101,6 +101,11 @@ class OpenTable {
   [[nodiscard]] bool changes_rows_atomically() const;
   /// Its rows (those of its partitions) are InnoDB's.
   [[nodiscard]] bool is_innodb() const { return is_innodb_; }
+  /// Its rows are RocksDB's, which shows a row twice, by an index, to the transaction that has changed the
+  /// row's value there.
+  [[nodiscard]] bool shows_changed_rows_twice() const {
+    return !is_innodb_ && !rules_out_two_phases_ && table()->file->has_transactions();
+  }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Another session waits for this table, or it was flushed: close it at the end of the turn.

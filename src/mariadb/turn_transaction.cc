@@ -106,6 +106,10 @@ Begin TurnTransaction::admit(const OpenTable& table, Intent intent, Error& error
   if (facts_.group == Group::none && parts_two_phases(table, intent)) {
     return Begin::commit_first;
   }
+  if (facts_.group == Group::none && facts_.has_written && intent != Intent::write_one_row &&
+      table.shows_changed_rows_twice()) {
+    return Begin::commit_first;
+  }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
     error = no_transactions_error();
     return Begin::failed;

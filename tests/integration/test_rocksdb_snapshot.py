@@ -69,3 +69,32 @@ def test_nothing_of_a_group_is_committed_before_its_end(start: Start) -> None:
         client.send(b"G\n" + b"".join(b"1\t+\t1\t%d\n" % number for number in range(1, 6)) + b"E\n")
         assert client.lines(7)[-1] == b"1\t1\tgroup"
     assert database.sql("SELECT id FROM t") == [(5,)]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "ROCKSDB"])
+@pytest.mark.parametrize(
+    ("request_line", "reply"),
+    [
+        (b"2\t=\t1\t1\t100\t0", b"0\t2\t1\t11\t2\t12"),
+        (b"2\t=\t1\t1\t100\t0\t#", b"0\t1\t2"),
+        (b"2\t=\t1\t1\t100\t0\tC\tn\t+\t100", b"0\t1\t2"),
+        (b"2\t=\t1\t1\t100\t0\tD", b"0\t1\t2"),
+    ],
+)
+def test_a_row_that_others_have_moved_in_the_turn_is_found_once(
+    start: Start, engine: str, request_line: bytes, reply: bytes
+) -> None:
+    """RocksDB shows it twice to the transaction that has moved it."""
+    server = start(
+        RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1}
+    )
+    database = Database(server, "app")
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, g INT, n INT, KEY by_g (g, n, id)) ENGINE={engine}")
+    database.sql("INSERT INTO t VALUES (1, 1, 11), (2, 2, 5)")
+    with server.raw("write") as client:
+        opened = client.ask_all(b"P\t1\tapp\tt\t\tid,g,n", b"P\t2\tapp\tt\tby_g\tid,n")
+        assert opened == [b"0\t1"] * 2
+        assert client.ask_all(b"1\t=\t1\t2\t1\t0\tU\t2\t1\t12", request_line) == [b"0\t1\t1", reply]
+    changed = 100 if b"+" in request_line else 0
+    rows = [] if request_line.endswith(b"D") else [(1, 11 + changed), (2, 12 + changed)]
+    assert database.sql("SELECT id, n FROM t ORDER BY id") == rows
