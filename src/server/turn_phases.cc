@@ -184,7 +184,7 @@ void TurnLoop::commit() {
 void TurnLoop::send_replies() {
   send_and_let_wait(turn_->members());
   for (ClientConnection* const connection : writable_) {
-    send_and_let_wait(*connection);  // one by one: the same may be there twice
+    send_and_let_wait(*connection);  // what is left of earlier turns
   }
 }
 

@@ -102,6 +102,14 @@ class OffersTest : public TurnLoopTest {
         Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
   }
 
+  /// Its find has waited for a lock for so long that it is taken.
+  void let_be_guest(TestClient& client) {
+    has_room_ = true;
+    engine_.set_busy("shop.item", true);
+    EXPECT_EQ(ask(client, find_pen), "");
+    pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  }
+
   bool has_room_ = false;
   int offers_ = 0;
   ClientConnection* guest_ = nullptr;
@@ -137,11 +145,8 @@ TEST_F(OffersTest, a_request_whose_time_is_nearly_over_is_not_offered) {
 }
 
 TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) {
-  has_room_ = true;
   TestClient client = connect_with_items();
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(client, find_pen), "");
-  pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  let_be_guest(client);
   ASSERT_NE(guest_, nullptr);
   WaitingRoom room;
   EXPECT_TRUE(room.offer(*guest_));
@@ -153,11 +158,8 @@ TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) 
 }
 
 TEST_F(OffersTest, a_thread_that_has_run_a_request_alone_runs_whole_turns_again) {
-  has_room_ = true;
   TestClient client = connect_with_items();
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(client, find_pen), "");
-  pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  let_be_guest(client);
   ASSERT_NE(guest_, nullptr);
   engine_.set_busy("shop.item", false);
   turn_->run_patiently(*guest_, clock_.now_ms());
