@@ -212,8 +212,10 @@ def line_begun(text: str) -> tuple[list[str], str, int]:
 
 
 def _scan(text: str) -> tuple[list[str], str | None, int, str]:
-    """The words but the last one, if the text does not end behind it; that one, where it begins, and what it
-    lacks to be whole. (shlex takes four times as long for a line that is twice as long.)
+    """The words but the last one; that one, where it begins, and what it lacks to be whole.
+
+    None instead of the last one where the text ends behind it. (shlex takes four times as long for a line
+    that is twice as long.)
     """
     words: list[str] = []
     begun: str | None = None
