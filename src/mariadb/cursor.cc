@@ -38,6 +38,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw, 
   stands_ = false;
   found_row_locked_ = false;
   may_have_left_row_ = false;
+  has_removed_entries_ = false;
   positions_.clear();
   if (table_->vfield != nullptr) [[unlikely]] {
     enter_database(table_);

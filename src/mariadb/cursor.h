@@ -39,6 +39,9 @@ class Cursor final : public engine::Cursor {
   /// A call of the engine failed, and what it was to write may be there all the same.
   [[nodiscard]] bool may_have_left_row() const { return may_have_left_row_; }
 
+  /// The request may have removed entries from an index, of a table that `shows_removed_entries`.
+  [[nodiscard]] bool has_removed_entries() const { return has_removed_entries_; }
+
   Error set_filters(std::span<const Filter> filters) override;
   engine::Step seek(const KeyRange& range) override;
   engine::Step next() override;
@@ -81,6 +84,7 @@ class Cursor final : public engine::Cursor {
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);
   [[nodiscard]] Error prepare(Change change);
+  void note_change(bool is_update);
   [[nodiscard]] bool stands_on_row() const;
   engine::Step stand(engine::Step step);
 
@@ -112,6 +116,7 @@ class Cursor final : public engine::Cursor {
   bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
   bool may_have_left_row_ = false;
+  bool has_removed_entries_ = false;
   Error error_;
 };
 

@@ -41,6 +41,23 @@ bool may_leave_row(const THD* thd, const Error& error) {
   return thd->killed != NOT_KILLED || (error.code == ErrorCode::engine && !is_of_row_itself(error));
 }
 
+/// The row has other entries in the table's indexes (the first record) than it had (the second).
+bool has_other_entries(const TABLE* table) {
+  if (table->part_info != nullptr) {
+    return true;  // each partition has indexes of its own
+  }
+  const my_ptrdiff_t distance = table->record[1] - table->record[0];
+  for (Field* const* field = table->field; *field != nullptr; ++field) {
+    if (((*field)->flags & PART_KEY_FLAG) != 0 &&
+        ((*field)->vcol_info != nullptr ||
+         (*field)->is_null() != (*field)->is_null_in_record(table->record[1]) ||
+         (*field)->cmp_binary_offset(static_cast<uint>(distance)) != 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 using engine::Step;
@@ -147,7 +164,11 @@ Error Cursor::change_row(std::span<const Assignment> assignments, bool keeps_sig
   if (Error error = prepare(Change::update); !error.ok()) {
     return error;
   }
-  return noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
+  Error error = noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
+  if (changed) {
+    note_change(true);
+  }
+  return error;
 }
 
 Error Cursor::delete_row(bool& deleted) {
@@ -157,7 +178,17 @@ Error Cursor::delete_row(bool& deleted) {
   if (Error error = prepare(Change::remove); !error.ok()) {
     return error;
   }
-  return noted(mariadb::delete_row(thd_, table_, deleted));
+  Error error = noted(mariadb::delete_row(thd_, table_, deleted));
+  if (deleted) {
+    note_change(false);
+  }
+  return error;
+}
+
+/// A row was updated, or else deleted.
+void Cursor::note_change(bool is_update) {
+  has_removed_entries_ =
+      has_removed_entries_ || (open_->shows_removed_entries() && (!is_update || has_other_entries(table_)));
 }
 
 void Cursor::order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {
@@ -174,6 +205,9 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   }
   Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, ids_, outcome));
   may_have_left_row_ = may_have_left_row_ || (outcome.has_id && may_leave_row(thd_, error));
+  if (outcome.rows_affected > 1) {
+    note_change(row.on_duplicate == OnDuplicate::change);
+  }
   if (hides_kept_id_ && row.on_duplicate == OnDuplicate::keep && outcome.rows_affected == 0) {
     outcome.id = 0;
     outcome.id_is_negative = false;

@@ -101,9 +101,9 @@ class OpenTable {
   [[nodiscard]] bool changes_rows_atomically() const;
   /// Its rows (those of its partitions) are InnoDB's.
   [[nodiscard]] bool is_innodb() const { return is_innodb_; }
-  /// Its rows are RocksDB's, which shows a row twice, by an index, to the transaction that has changed the
-  /// row's value there.
-  [[nodiscard]] bool shows_changed_rows_twice() const {
+  /// Its rows are RocksDB's. At the end of a range, a walk may come to an entry behind the range that its own
+  /// transaction has removed (RocksDB's BaseDeltaIterator with an upper bound).
+  [[nodiscard]] bool shows_removed_entries() const {
     return !is_innodb_ && !rules_out_two_phases_ && table()->file->has_transactions();
   }
   /// The engine's locks are on the table: hold them for one request only.

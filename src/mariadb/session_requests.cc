@@ -216,6 +216,9 @@ Error Session::end_request() {
     return {};
   }
   leave_account();
+  if (request_.cursor().has_removed_entries()) [[unlikely]] {
+    transaction_.note_removed_entries();
+  }
   request_.end(galera_.is_open());
   if (!ends_own_statement()) {
     return {};

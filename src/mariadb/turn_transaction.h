@@ -86,6 +86,8 @@ class TurnTransaction {
   void begin_write(Instant now) { facts_.last_write_at = now; }
   /// It has joined, and is about to change this table.
   void note_write(const OpenTable& table);
+  /// A request has removed entries from an index of a table that `shows_removed_entries`.
+  void note_removed_entries() { facts_.has_removed_entries = true; }
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
@@ -113,6 +115,7 @@ class TurnTransaction {
 
  private:
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
+  [[nodiscard]] bool may_show_removed_entries(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
                                       Error& error);
 
@@ -147,6 +150,8 @@ class TurnTransaction {
     bool does_lasting_work = false;
     /// Only with `does_lasting_work`: its triggers change what a rollback takes back.
     bool rows_outlive_it = false;
+    /// It may have removed an entry from an index of a table that `shows_removed_entries`.
+    bool has_removed_entries = false;
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};

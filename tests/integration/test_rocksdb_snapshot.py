@@ -84,7 +84,7 @@ def test_nothing_of_a_group_is_committed_before_its_end(start: Start) -> None:
 def test_a_row_that_others_have_moved_in_the_turn_is_found_once(
     start: Start, engine: str, request_line: bytes, reply: bytes
 ) -> None:
-    """RocksDB shows it twice to the transaction that has moved it."""
+    """RocksDB shows it twice to the transaction that has moved it: where it is, and where it was."""
     server = start(
         RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1}
     )
@@ -98,3 +98,73 @@ def test_a_row_that_others_have_moved_in_the_turn_is_found_once(
     changed = 100 if b"+" in request_line else 0
     rows = [] if request_line.endswith(b"D") else [(1, 11 + changed), (2, 12 + changed)]
     assert database.sql("SELECT id, n FROM t ORDER BY id") == rows
+
+
+REMOVALS = {
+    "a delete": b"1\t=\t2\t2\t2\t1\t0\tD",
+    "a move": b"1\t=\t2\t2\t2\t1\t0\tU\t3\t2\t5\tb",
+    "a replacement": b"1\t++\t4\t1\t3\t3\t5\tb\tR",
+    "an upsert that moves": b"1\t++\t4\t1\t3\t3\t5\tb\tU\t0",
+    "a trigger": b"2\t+\t1\t2",
+}
+CHANGE_OF_THE_LAST_IN_RANGE = b"1\t=\t2\t1\t1\t1\t0\tU\t1\t1\t12\ta"
+
+
+def with_rows_of_two_parts(start: Start) -> tuple[RowSocketServer, Database]:
+    """A server with a table `t` of RocksDB, and a table of InnoDB whose trigger deletes from it."""
+    server = start(
+        RowSocketServer,
+        {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1, "log-bin": "binlog"},
+    )
+    database = Database(server, "app")
+    database.sql("""
+        CREATE TABLE t (
+          a INT, b INT, n INT, code VARCHAR(9) NOT NULL, PRIMARY KEY (a, b), UNIQUE KEY by_code (code)
+        ) ENGINE=ROCKSDB
+    """)
+    database.sql("INSERT INTO t VALUES (1, 1, 11, 'a'), (2, 2, 5, 'b')")
+    database.sql("CREATE TABLE removals (id INT PRIMARY KEY) ENGINE=InnoDB")
+    database.sql("CREATE TRIGGER r BEFORE INSERT ON removals FOR EACH ROW DELETE FROM t WHERE a = NEW.id")
+    return server, database
+
+
+def opened(server: RowSocketServer) -> RawConnection:
+    client = server.raw("write")
+    replies = client.ask_all(b"P\t1\tapp\tt\t\ta,b,n,code", b"P\t2\tapp\tremovals\t\tid")
+    assert replies == [b"0\t1"] * 2
+    return client
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_what_the_turn_removed_behind_a_range_is_not_found(start: Start, removal: str) -> None:
+    """RocksDB comes to it where the last row of the range was changed by the same transaction."""
+    server, _ = with_rows_of_two_parts(start)
+    with opened(server) as client:
+        replies = client.ask_all(
+            CHANGE_OF_THE_LAST_IN_RANGE, REMOVALS[removal], b"1\t=\t1\t1\t9\t0", b"1\t=\t1\t1\t9\t0\t#"
+        )
+    assert [reply[:1] for reply in replies[:2]] == [b"0", b"0"]
+    assert replies[2:] == [b"0\t4\t1\t1\t12\ta", b"0\t1\t1"]
+
+
+def test_finds_share_a_commit_with_changes_that_move_nothing(start: Start) -> None:
+    server, database = with_rows_of_two_parts(start)
+    find = b"1\t=\t1\t1\t9\t0\t#"
+    with opened(server) as client:
+        before = transactions(database)
+        replies = client.ask_all(
+            CHANGE_OF_THE_LAST_IN_RANGE,
+            find,
+            b"1\t+\t4\t1\t2\t0\tc",
+            find,
+            b"1\t++\t4\t1\t1\t2\t5\tc\tU\t2",
+            find,
+        )
+        assert replies == [b"0\t1\t1", b"0\t1\t1", b"0\t1", b"0\t1\t2", b"0\t2\t2\t\0", b"0\t1\t2"]
+        assert transactions(database) == before + 1
+
+
+def transactions(database: Database) -> int:
+    """Of the binlog."""
+    ((position,),) = database.sql("SELECT @@gtid_binlog_pos")
+    return int(str(position).split("-")[-1])
