@@ -22,7 +22,7 @@ SETTINGS: dict[str, Options] = {
     "rowsocket-defaults": {"loose-rowsocket-threads-write": 0},
     "rowsocket-32-readers": {**ONE_THREAD, "loose-rowsocket-threads-read": 32},
     "rowsocket-huge-pages": {**ONE_THREAD, "large-pages": None},
-    "rowsocket-one-hash-part": {**ONE_THREAD, "innodb-adaptive-hash-index-parts": 1},
+    "rowsocket-eight-hash-parts": {**ONE_THREAD, "innodb-adaptive-hash-index-parts": 8},
     "rowsocket-no-hash-index": {**ONE_THREAD, "innodb-adaptive-hash-index": "OFF"},
 }
 HUGE_BYTES_MIN = 2400 << 20
