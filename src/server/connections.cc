@@ -205,6 +205,9 @@ void Connections::note_sent(ClientConnection& connection, const net::Transfer& t
 }
 
 bool Connections::has_ring() {
+  if (send_ring_ == nullptr) {
+    return false;
+  }
   if (send_ring_->open()) [[likely]] {
     return true;
   }
@@ -215,7 +218,7 @@ bool Connections::has_ring() {
   return false;
 }
 
-/// What is to be sent by the ring.
+/// What is to be sent by the ring, where there is one and more than one reply.
 class Connections::Sends {
  public:
   explicit Sends(Connections& all, uint64_t now_ms) : all_(all), now_ms_(now_ms) {}
@@ -250,12 +253,11 @@ class Connections::Sends {
 
 void Connections::send_all(std::span<ClientConnection* const> connections, uint64_t now_ms) {
   Sends together(*this, now_ms);
-  const bool is_together = send_ring_ != nullptr && connections.size() > 1;
   for (ClientConnection* const connection : connections) {
     if (connection->is_closed() || !connection->stream.has_output()) {
       continue;
     }
-    if (is_together && connection->stream.sends_by_ring()) {
+    if (connection->stream.sends_by_ring()) {
       if (may_send(*connection)) {
         together.add(*connection);
       }
