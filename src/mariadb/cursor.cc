@@ -38,6 +38,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw, 
   stands_ = false;
   found_row_locked_ = false;
   may_have_left_row_ = false;
+  avoids_removed_entries_ = false;
   has_removed_entries_ = false;
   positions_.clear();
   if (table_->vfield != nullptr) [[unlikely]] {
@@ -128,6 +129,11 @@ bool Cursor::set_bounds(const KeyRange& range) {
             : goes_down(range.key_operator) ? Course::backward
             : first_.is_of_one_row()        ? Course::first_row_only
                                             : Course::same_key;
+  // As a range, which ends here instead of in RocksDB. The price is the row behind it, which is read, too,
+  // and locked where the walk locks.
+  if (course_ == Course::same_key && avoids_removed_entries_) [[unlikely]] {
+    return set_both_bounds(range);
+  }
   return true;
 }
 

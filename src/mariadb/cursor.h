@@ -23,6 +23,9 @@ class Cursor final : public engine::Cursor {
   /// Serve the next request. `open` is open and locked, `binding` resolved against it. The id of a row that
   /// an insert keeps is told as 0 where it `hides_kept_id`.
   void begin(THD* thd, OpenTable& open, const Binding& binding, bool raw, bool hides_kept_id);
+  /// Of the request that has begun: no walk ends by an equal key, where the open table would show what the
+  /// transaction has removed.
+  void avoid_removed_entries() { avoids_removed_entries_ = open_->shows_removed_entries(); }
   /// After the request's last change, while its table is locked.
   void end_changes();
 
@@ -39,7 +42,7 @@ class Cursor final : public engine::Cursor {
   /// A call of the engine failed, and what it was to write may be there all the same.
   [[nodiscard]] bool may_have_left_row() const { return may_have_left_row_; }
 
-  /// The request may have removed entries from an index, of a table that `shows_removed_entries`.
+  /// The request may have removed entries from an index of a table that `shows_removed_entries`.
   [[nodiscard]] bool has_removed_entries() const { return has_removed_entries_; }
 
   Error set_filters(std::span<const Filter> filters) override;
@@ -116,6 +119,7 @@ class Cursor final : public engine::Cursor {
   bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
   bool may_have_left_row_ = false;
+  bool avoids_removed_entries_ = false;
   bool has_removed_entries_ = false;
   Error error_;
 };

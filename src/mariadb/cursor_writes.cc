@@ -187,8 +187,10 @@ Error Cursor::delete_row(bool& deleted) {
 
 /// A row was updated, or else deleted.
 void Cursor::note_change(bool is_update) {
-  has_removed_entries_ =
-      has_removed_entries_ || (open_->shows_removed_entries() && (!is_update || has_other_entries(table_)));
+  if (open_->shows_removed_entries() && (!is_update || has_other_entries(table_))) [[unlikely]] {
+    has_removed_entries_ = true;
+    avoid_removed_entries();
+  }
 }
 
 void Cursor::order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {

@@ -101,11 +101,11 @@ class OpenTable {
   [[nodiscard]] bool changes_rows_atomically() const;
   /// Its rows (those of its partitions) are InnoDB's.
   [[nodiscard]] bool is_innodb() const { return is_innodb_; }
-  /// Its rows are RocksDB's. At the end of a range, a walk may come to an entry behind the range that its own
+  /// Its rows are RocksDB's. A walk by an equal key may come to an index entry behind the key that its own
   /// transaction has removed (RocksDB's BaseDeltaIterator with an upper bound).
-  [[nodiscard]] bool shows_removed_entries() const {
-    return !is_innodb_ && !rules_out_two_phases_ && table()->file->has_transactions();
-  }
+  [[nodiscard]] bool shows_removed_entries() const { return shows_removed_entries_; }
+  /// The same of a table that its triggers use, or that they change.
+  [[nodiscard]] bool triggers_show_removed_entries() const { return triggers_show_removed_entries_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Another session waits for this table, or it was flushed: close it at the end of the turn.
@@ -174,6 +174,8 @@ class OpenTable {
   bool rows_outlive_transaction_ = false;
   bool rules_out_two_phases_ = false;
   bool is_innodb_ = false;
+  bool shows_removed_entries_ = false;
+  bool triggers_show_removed_entries_ = false;
 };
 
 /// True if the server's last error is that another session holds a metadata or table lock.

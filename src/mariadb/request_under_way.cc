@@ -9,6 +9,12 @@
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// Rows that the session has deleted or updated, by triggers, too.
+ulong removals(const THD* thd) { return thd->status_var.ha_delete_count + thd->status_var.ha_update_count; }
+
+}  // namespace
 
 bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool raw, uint64_t own_us_max) {
   if (!invariant(side.open->is_locked(), "a request runs on a table that is locked") ||
@@ -21,6 +27,7 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   changes_ = changes;
   began_killed_ = thread_.is_killed();
   rows_changed_before_ = rows_changed(table_->table()->file);
+  removals_before_ = removals(thd);
   if (table_->needs_own_statement()) {
     thread_.note_other_code();
   }
@@ -31,6 +38,11 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   thread_.limit_memory(true);
   cursor_.begin(thd, *table_, side.binding, raw, side.allowed.hides_kept_id);
   return true;
+}
+
+bool RequestUnderWay::may_have_removed_entries() const {
+  return cursor_.has_removed_entries() ||
+         (table_->triggers_show_removed_entries() && removals(thread_.thd()) != removals_before_);
 }
 
 void RequestUnderWay::end(bool is_cluster_client) {

@@ -29,6 +29,9 @@ class RequestUnderWay {
   /// It may change rows.
   [[nodiscard]] bool changes() const { return changes_; }
 
+  /// It may have removed entries from an index of a table that `shows_removed_entries`.
+  [[nodiscard]] bool may_have_removed_entries() const;
+
   /// It succeeded. What it changed is part of its statement.
   void end(bool is_cluster_client);
   /// It failed. True if it had changed rows, which are still to be undone.
@@ -47,6 +50,7 @@ class RequestUnderWay {
   bool changes_ = false;
   bool began_killed_ = false;
   ulonglong rows_changed_before_ = 0;  ///< by the table's handler, before the request
+  ulong removals_before_ = 0;          ///< rows that the session had deleted or updated
 };
 
 }  // namespace rowsocket::mariadb

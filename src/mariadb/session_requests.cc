@@ -96,6 +96,9 @@ Begin Session::begin_as_account(engine::Selection& selection, const engine::Use&
     return Begin::failed;
   }
   cursor = &request_.cursor();
+  if (transaction_.has_removed_entries()) [[unlikely]] {
+    request_.cursor().avoid_removed_entries();
+  }
   return Begin::ready;
 }
 
@@ -216,7 +219,7 @@ Error Session::end_request() {
     return {};
   }
   leave_account();
-  if (request_.cursor().has_removed_entries()) [[unlikely]] {
+  if (request_.may_have_removed_entries()) [[unlikely]] {
     transaction_.note_removed_entries();
   }
   request_.end(galera_.is_open());

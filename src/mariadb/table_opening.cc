@@ -99,6 +99,21 @@ bool has_engine_of_one_phase(const TABLE_LIST* list) {
   return false;
 }
 
+/// Beside InnoDB, no other engine that is served has a first phase of a commit.
+bool is_rocksdb(const TABLE* table) {
+  const handlerton* const engine = table->file->partition_ht();
+  return engine->prepare != nullptr && engine->db_type != DB_TYPE_INNODB;
+}
+
+bool has_rocksdb(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && is_rocksdb(list->table)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool names_unique_checks(const LEX_CSTRING& text) {
   constexpr std::string_view name = "unique_checks";
   const char* const end = text.str + text.length;
@@ -341,6 +356,8 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   rows_outlive_transaction_ = does_lasting_work_ && parts_with_others(&list_);
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
+  shows_removed_entries_ = is_rocksdb(table);
+  triggers_show_removed_entries_ = needs_own_statement_ && has_rocksdb(&list_);
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

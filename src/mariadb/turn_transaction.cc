@@ -87,7 +87,6 @@ void TurnTransaction::note_write(const OpenTable& table) {
   }
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
-  facts_.has_removed_entries |= table.needs_own_statement();  // by triggers, which may change any table
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (!facts_.has_written) {
     facts_.has_written = true;
@@ -105,7 +104,8 @@ bool TurnTransaction::was_undone_by_server() const {
 
 Begin TurnTransaction::admit(const OpenTable& table, Intent intent, Error& error) const {
   if (facts_.group == Group::none &&
-      (parts_two_phases(table, intent) || may_show_removed_entries(table, intent))) {
+      (parts_two_phases(table, intent) ||
+       (facts_.has_removed_entries && table.triggers_show_removed_entries()))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
@@ -131,12 +131,6 @@ bool TurnTransaction::parts_two_phases(const OpenTable& table, Intent intent) co
     return facts_.has_written && !facts_.does_lasting_work && !thd_->transaction->all.no_2pc;
   }
   return intent != Intent::read && thd_->transaction->all.no_2pc;
-}
-
-/// True if a walk may come to an index entry that the transaction has removed. Then RocksDB shows a row twice
-/// that was moved, or finds its data corrupt where a row was deleted.
-bool TurnTransaction::may_show_removed_entries(const OpenTable& table, Intent intent) const {
-  return facts_.has_removed_entries && intent != Intent::write_one_row && table.shows_removed_entries();
 }
 
 /// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept

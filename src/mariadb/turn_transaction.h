@@ -86,8 +86,9 @@ class TurnTransaction {
   void begin_write(Instant now) { facts_.last_write_at = now; }
   /// It has joined, and is about to change this table.
   void note_write(const OpenTable& table);
-  /// A request has removed entries from an index of a table that `shows_removed_entries`.
+  /// A request may have removed entries from an index of a table that `shows_removed_entries`.
   void note_removed_entries() { facts_.has_removed_entries = true; }
+  [[nodiscard]] bool has_removed_entries() const { return facts_.has_removed_entries; }
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
@@ -115,7 +116,6 @@ class TurnTransaction {
 
  private:
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
-  [[nodiscard]] bool may_show_removed_entries(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
                                       Error& error);
 
