@@ -73,12 +73,19 @@ Error Galera::begin_request(Intent request, Intent session) {
   return has_lost() ? conflict() : begin_statement();
 }
 
+bool Galera::streams() const {
+  return wsrep_streaming_enabled(thd_) || thd_->wsrep_sr().fragments_certified() > 0;
+}
+
 /// Reads begin a transaction too: the cluster can ask a session to stop only if the session has one.
 Error Galera::begin(Intent session) {
   const system_variables& global = global_system_variables;
   thd_->variables.wsrep_sync_wait = global.wsrep_sync_wait;
   thd_->variables.wsrep_dirty_reads = global.wsrep_dirty_reads;
   wsrep_before_command(thd_);  // never fails: nothing is left of an earlier transaction
+  if (streams()) [[unlikely]] {
+    thd_->wsrep_cs().disable_streaming();  // a trigger's SET SESSION wsrep_trx_fragment_size has begun it
+  }
   thd_->set_wsrep_next_trx_id(thd_->query_id);
 
   // The whole turn waits once, before it holds anything. Later the transaction that we wait for could be

@@ -44,9 +44,12 @@ class Galera {
   [[nodiscard]] bool is_begun() const { return is_begun_; }
   /// The cluster aborted the transaction: a rollback is what remains to be done.
   [[nodiscard]] bool has_lost() const { return is_begun_ && (is_aborted(thd_) || is_forgotten()); }
-  /// True if the server takes a statement's row events back when it rolls the statement back. Without a
-  /// binlog it does not, and would send them to the cluster with the transaction.
-  [[nodiscard]] bool takes_back_statements() const { return !is_open_ || mysql_bin_log.is_open(); }
+  /// True if the cluster gets nothing of a statement that the server rolls back. Without a binlog the
+  /// statement's row events would go to the cluster with the transaction, and where a trigger has made the
+  /// transaction stream, they may be there.
+  [[nodiscard]] bool takes_back_statement(bool has_row_events) const {
+    return !is_open_ || (!streams() && (mysql_bin_log.is_open() || !has_row_events));
+  }
   /// How many rows the cluster lets a transaction change; 0 = any number.
   [[nodiscard]] uint64_t rows_max() const;
   /// The transaction was to change more than that. Where a trigger did, the server has undone the trigger's
@@ -78,6 +81,8 @@ class Galera {
     return was_active_ && !thd_->wsrep_trx().active() && thd_->transaction->all.ha_list != nullptr;
   }
   void settle_kills();
+  /// The session's transactions go to the cluster in parts, before their end, or did when this one wrote.
+  [[nodiscard]] bool streams() const;
 
   THD* thd_ = nullptr;
   bool is_open_ = false;

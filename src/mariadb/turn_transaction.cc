@@ -51,7 +51,7 @@ void TurnTransaction::end_shared_statement() {
 }
 
 Error TurnTransaction::end_own_statement(const Galera& galera) {
-  const bool can_be_undone = galera.takes_back_statements() || !statement_.has_row_events();
+  const bool can_be_undone = galera.takes_back_statement(statement_.has_row_events());
   Error error = statement_.commit();
   if (!error.ok() && !can_be_undone) [[unlikely]] {
     facts_.is_lost = facts_.is_lost_by_failure = true;
@@ -60,7 +60,7 @@ Error TurnTransaction::end_own_statement(const Galera& galera) {
 }
 
 void TurnTransaction::undo_statement(const Galera& galera) {
-  const bool is_undone = galera.takes_back_statements() || !statement_.has_row_events();
+  const bool is_undone = galera.takes_back_statement(statement_.has_row_events());
   statement_.rollback();
   if (!is_undone) [[unlikely]] {
     facts_.is_lost = facts_.is_lost_by_failure = true;
@@ -68,7 +68,7 @@ void TurnTransaction::undo_statement(const Galera& galera) {
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {
-  facts_.is_lost |= facts_.has_written || !galera.takes_back_statements();
+  facts_.is_lost |= facts_.has_written || !galera.takes_back_statement(true);
 }
 
 void TurnTransaction::renew_snapshot() {

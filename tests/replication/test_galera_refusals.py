@@ -174,6 +174,50 @@ def test_a_group_that_fails_after_its_first_write(cluster: Cluster, wire: RawCon
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 3]
 
 
+def test_what_a_trigger_lets_stream_and_is_refused_reaches_no_node(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    """Parts of the transaction are on the other nodes when the trigger refuses it."""
+    with_streaming_trigger(cluster)
+    requests = [b"1\t+\t1\t1", b"2\t+\t2\t1\t0", b"1\t+\t1\t2", b"G", b"2\t+\t2\t2\t9", b"1\t+\t1\t1", b"E"]
+    outcomes = [reply.split(b"\t")[2:3] for reply in wire.ask_all(*requests)]
+    assert outcomes == [[], [b"1644"], [], [], [b"group"], [b"121"], [b"group"]]
+    assert [row[0] for row in rows_everywhere(cluster, "t")] == [1, 2]
+    assert rows_everywhere(cluster, "plain") == []
+    assert rows_everywhere(cluster, "notes") == []
+
+
+def test_a_trigger_lets_no_later_request_stream(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    with_streaming_trigger(cluster)
+    cluster[0].sql("""
+        CREATE TRIGGER d.refuses AFTER INSERT ON d.t FOR EACH ROW BEGIN
+          INSERT INTO notes VALUES (NEW.id);
+          IF NEW.n = 0 THEN SIGNAL SQLSTATE '45000'; END IF;
+        END
+    """)
+    cluster.catch_up()
+    requests = [b"2\t+\t2\t1\t9", b"1\t+\t2\t2\t9", b"1\t+\t2\t3\t0", b"1\t+\t2\t4\t9"]
+    outcomes = [wire.ask(request).split(b"\t")[2:3] for request in requests]
+    assert outcomes == [[], [], [b"1644"], []]
+    assert [row[0] for row in rows_everywhere(cluster, "t")] == [2, 4]
+    assert [row[0] for row in rows_everywhere(cluster, "notes")] == [1, 2, 4]
+
+
+def with_streaming_trigger(cluster: Cluster) -> None:
+    """On `plain`, writes to `notes` and refuses rows whose n is 0."""
+    cluster[0].sql("CREATE OR REPLACE TABLE d.notes (id INT PRIMARY KEY)")
+    cluster[0].sql("""
+        CREATE TRIGGER d.streams AFTER INSERT ON d.plain FOR EACH ROW BEGIN
+          SET SESSION wsrep_trx_fragment_size = 1;
+          INSERT INTO notes VALUES (NEW.id);
+          IF NEW.n = 0 THEN SIGNAL SQLSTATE '45000'; END IF;
+        END
+    """)
+    cluster.catch_up()
+
+
 def test_a_group_that_fails_in_its_second_table_leaves_nothing_of_the_first(
     cluster: Cluster, wire: RawConnection
 ) -> None:
