@@ -76,8 +76,9 @@ class Client {
   /// of others.
   bool has_taken_long = false;
   QuickWrites quick_writes;
-  /// So many of its next writes are expected to take long, as one of it did.
-  uint32_t long_writes_left = 0;
+  /// Its next writes are expected to take long, as one of it did, until the commits before them have taken
+  /// so long.
+  uint64_t long_us_left = 0;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.

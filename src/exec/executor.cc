@@ -206,9 +206,11 @@ Begin Executor::run_behind_commit(Job& job) {
   const uint64_t ticks_before = transaction_.commit_ticks();
   const uint64_t least_us = transaction_.has_changed() ? limits::long_write_us_per_commit : 0;
   settle();
-  const uint64_t commit_us =
-      std::max<uint64_t>(clock_.us_of(transaction_.commit_ticks() - ticks_before), least_us);
+  const uint64_t commit_us = std::max<uint64_t>(
+      {clock_.us_of(transaction_.commit_ticks() - ticks_before), least_us, limits::commit_behind_us_min});
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_commit(place, commit_us); });
+  uint64_t& left_us = job.client->long_us_left;
+  left_us -= std::min(left_us, commit_us);
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
   }
@@ -252,11 +254,10 @@ void Executor::note_took(Client& client, const Took& took) {
 /// Whether it was done or not: the others have waited for it.
 void Executor::note_long_write(Client& client, uint64_t us) {
   const uint64_t counted_us = std::min<uint64_t>(us, limits::commits_behind_us_max);
-  const auto count = static_cast<uint32_t>(counted_us / limits::long_write_us_per_commit);
   write_.for_each_place([&](LongRequests::Place place) {
     long_requests_->note_long(place, us, write_.is_trusted());
     client.quick_writes.forget(place);
-    client.long_writes_left = std::max(client.long_writes_left, count);
+    client.long_us_left = std::max(client.long_us_left, counted_us);
   });
   client.tries_take_long = client.put_back_at.has_value();
 }
@@ -308,13 +309,12 @@ void Executor::note_places(const Job& job) {
   bool is_known = true;
   write_.for_each_place(
       [&](LongRequests::Place place) { is_known &= job.client->quick_writes.is_known(place); });
-  write_.set_trusted(is_known && (job.client->long_writes_left == 0 || is_short_try(job)));
+  write_.set_trusted(is_known && (job.client->long_us_left == 0 || is_short_try(job)));
 }
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
-  uint32_t& left = job.client->long_writes_left;
-  bool is_expected = left > 0;
+  bool is_expected = job.client->long_us_left > 0;
   bool is_expected_of_all = false;
   write_.for_each_place([&](LongRequests::Place place) {
     is_expected |= long_requests_->expects(place);
@@ -323,7 +323,6 @@ bool Executor::is_expected_long(const Job& job) {
   if (!is_expected || is_short_try(job) || (write_.is_trusted() && !is_expected_of_all)) [[likely]] {
     return false;
   }
-  left -= std::min<uint32_t>(left, 1);
   counters_.add(Counter::commits_before_long);
   return true;
 }

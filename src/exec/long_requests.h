@@ -60,10 +60,9 @@ class LongRequests {
   void expect_more(Place place, uint64_t us, bool is_trusted) {
     each(place, is_trusted, [&](uint64_t left_us) { return left_us + us; });
   }
-  /// One had a commit before it, which took so long.
+  /// One had a commit before it, which counts for so much.
   void note_commit(Place place, uint64_t us) {
-    const uint64_t paid_us = std::max<uint64_t>(us, limits::commit_behind_us_min);
-    each(place, true, [&](uint64_t left_us) { return left_us - std::min(left_us, paid_us); });
+    each(place, true, [&](uint64_t left_us) { return left_us - std::min(left_us, us); });
   }
 
   /// The same by selection, as far as a few of them can be told apart: who names the columns in another order

@@ -260,6 +260,18 @@ TEST_F(LongRequestsTest, where_a_commit_takes_longer_fewer_make_good_for_it) {
   EXPECT_FALSE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, of_its_own_client_too_for_no_longer_than_it_took) {
+  insert_for(other, took_us);
+  for (int time = 0; time < 2; ++time) {
+    begin();
+    send(one, add_stock());
+    commit_for(took_us / 2);
+    send(other, insert());
+    end();
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, where_nobody_goes_on_with_the_loop_a_busy_machine_may_be_the_reason) {
   const auto insert_unseen = [&](uint64_t us) {
     begin();
@@ -310,7 +322,7 @@ TEST_F(LongRequestsTest,
   for (int time = 0; time < QuickWrites::known_count; ++time) {
     insert_for(third, 0);
   }
-  third.client.long_writes_left = 1;
+  third.client.long_us_left = 1;
   third.client.parked_since_ms = 1;  // it was put back before
   insert_for(third, took_us);
   EXPECT_TRUE(commits_before(insert()));

@@ -68,8 +68,8 @@ inline constexpr uint32_t long_write_us_min_unseen = 100'000;
 /// The writes behind it have commits before them, until these have taken as long; but no longer than this. A
 /// machine that has stood still looks like a write that takes long.
 inline constexpr uint32_t commits_behind_us_max = 1'000'000;
-/// A commit that changes something counts for so much at least: they cost others more than they take. One
-/// write in so much of a long one's time is also expected to take long of its own client. Not measured.
+/// A commit that changes something counts for so much at least: they cost others more than they take. Not
+/// measured.
 inline constexpr uint32_t long_write_us_per_commit = 1'000;
 /// Any commit counts for so much at least, so that it ends.
 inline constexpr uint32_t commit_behind_us_min = 10;
