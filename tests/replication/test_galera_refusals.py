@@ -174,11 +174,19 @@ def test_a_group_that_fails_after_its_first_write(cluster: Cluster, wire: RawCon
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 3]
 
 
+@pytest.mark.parametrize(
+    "insert",
+    [
+        "SET SESSION wsrep_trx_fragment_size = 1; INSERT INTO notes VALUES (NEW.id);",
+        "SET STATEMENT wsrep_trx_fragment_size = 1 FOR INSERT INTO notes VALUES (NEW.id);",
+    ],
+    ids=["the session streams", "a statement streams"],
+)
 def test_what_a_trigger_lets_stream_and_is_refused_reaches_no_node(
-    cluster: Cluster, node: GaleraNode, wire: RawConnection
+    cluster: Cluster, node: GaleraNode, wire: RawConnection, insert: str
 ) -> None:
     """Parts of the transaction are on the other nodes when the trigger refuses it."""
-    with_streaming_trigger(cluster)
+    with_streaming_trigger(cluster, insert)
     requests = [b"1\t+\t1\t1", b"2\t+\t2\t1\t0", b"1\t+\t1\t2", b"G", b"2\t+\t2\t2\t9", b"1\t+\t1\t1", b"E"]
     outcomes = [reply.split(b"\t")[2:3] for reply in wire.ask_all(*requests)]
     assert outcomes == [[], [b"1644"], [], [], [b"group"], [b"121"], [b"group"]]
@@ -190,7 +198,9 @@ def test_what_a_trigger_lets_stream_and_is_refused_reaches_no_node(
 def test_a_trigger_lets_no_later_request_stream(
     cluster: Cluster, node: GaleraNode, wire: RawConnection
 ) -> None:
-    with_streaming_trigger(cluster)
+    with_streaming_trigger(
+        cluster, "SET SESSION wsrep_trx_fragment_size = 1; INSERT INTO notes VALUES (NEW.id);"
+    )
     cluster[0].sql("""
         CREATE TRIGGER d.refuses AFTER INSERT ON d.t FOR EACH ROW BEGIN
           INSERT INTO notes VALUES (NEW.id);
@@ -205,13 +215,12 @@ def test_a_trigger_lets_no_later_request_stream(
     assert [row[0] for row in rows_everywhere(cluster, "notes")] == [1, 2, 4]
 
 
-def with_streaming_trigger(cluster: Cluster) -> None:
+def with_streaming_trigger(cluster: Cluster, insert: str) -> None:
     """On `plain`, writes to `notes` and refuses rows whose n is 0."""
     cluster[0].sql("CREATE OR REPLACE TABLE d.notes (id INT PRIMARY KEY)")
-    cluster[0].sql("""
+    cluster[0].sql(f"""
         CREATE TRIGGER d.streams AFTER INSERT ON d.plain FOR EACH ROW BEGIN
-          SET SESSION wsrep_trx_fragment_size = 1;
-          INSERT INTO notes VALUES (NEW.id);
+          {insert}
           IF NEW.n = 0 THEN SIGNAL SQLSTATE '45000'; END IF;
         END
     """)
