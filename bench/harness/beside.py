@@ -8,6 +8,7 @@ threads of the harness; they check little, since what is measured is what others
 from __future__ import annotations
 
 import contextlib
+import itertools
 import selectors
 import socket
 import threading
@@ -27,6 +28,12 @@ KEYS = 9_999
 GROUP_LINES = 1_022
 LARGE_BYTES = 16 << 20
 LARGE_CONNECTIONS = 1_000
+SLEEPER = "sleeps"
+"""Who inserts a user of this name, into the table of those that are measured, sleeps for a second in a
+trigger."""
+SLEEPERS_FIRST_ID = 1_000_000_000
+SLEEPERS_IDS = 10_000_000
+"""Of each of them: far above the ids of those that are measured."""
 TABLES = (
     "CREATE DATABASE IF NOT EXISTS beside",
     "CREATE OR REPLACE TABLE beside.many (id INT PRIMARY KEY, same INT, n INT, text CHAR(30), KEY (same))",
@@ -45,6 +52,14 @@ TABLES = (
     ),
 )
 """What the cases need, as SQL."""
+USERS = f"bench_{ROWS}"
+"""The database of those that are measured."""
+TRIGGER = (
+    f"CREATE OR REPLACE TRIGGER {USERS}.sleeps BEFORE INSERT ON {USERS}.user"
+    f" FOR EACH ROW IF NEW.user_name = '{SLEEPER}' THEN DO SLEEP(1); END IF"
+)
+
+_first_ids = itertools.count(SLEEPERS_FIRST_ID, SLEEPERS_IDS)
 
 Stop = threading.Event
 Begin = Callable[[RowSocketOverTcp, str, Stop], list[threading.Thread]]
@@ -58,6 +73,8 @@ class Beside:
     port: str
     """read or write: of both."""
     begin: Begin
+    writers: bool = False
+    """Those that are measured are 50 that insert rows; else 100 that read single ones."""
 
     @contextlib.contextmanager
     def running(self, server: RowSocketOverTcp) -> Iterator[None]:
@@ -73,9 +90,9 @@ class Beside:
                 thread.join()
 
 
-def _connect(server: RowSocketOverTcp, port: str) -> RawConnection:
+def _connect(server: RowSocketOverTcp, port: str, timeout_s: float = 1.0) -> RawConnection:
     address = server.write_address() if port == "write" else server.read_address()
-    return RawConnection(address, timeout_s=1.0)
+    return RawConnection(address, timeout_s=timeout_s)
 
 
 def _clients(
@@ -285,6 +302,30 @@ def slow_engine(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threadi
     return _clients(4, server, port, stop, b"P\t0\tbeside\tslow\t\tn", b"0\t+\t1\t0\n")
 
 
+def sleeping_writers(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 10, quick: int = 0
+) -> list[threading.Thread]:
+    """So many clients that insert rows where those that are measured do: so many quick ones, one by one, and
+    then one that sleeps in a trigger, again and again.
+    """
+
+    def one(first_id: int) -> None:
+        with _connect(server, port, timeout_s=60.0) as wire:
+            wire.ask(b"P\t0\t%s\tuser\t\tuser_id,user_name" % USERS.encode())
+            next_id = first_id
+            while not stop.is_set():
+                for name in [b"quick"] * quick + [SLEEPER.encode()]:
+                    wire.send(b"0\t+\t2\t%d\t%s\n" % (next_id, name))
+                    next_id += 1
+                    wire.line()
+
+    first_ids = [next(_first_ids) for _ in range(count)]
+    threads = [threading.Thread(target=one, args=(first_id,), daemon=True) for first_id in first_ids]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
 def large_lines(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """1,000 connections that send halves of lines of 16 MiB, and come again when they are closed.
 
@@ -358,4 +399,11 @@ CASES = (
     Beside("100 that connect anew for a computed column", "read", computed_rows_of_newcomers),
     Beside("100 clients with a computed column before a commit", "write", computed_rows_between_writes),
     Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),
+    Beside("10 writers that sleep, for 50 writers of the table", "write", sleeping_writers, writers=True),
+    Beside(
+        "10 writers, 255 quick rows before each sleep, the same",
+        "write",
+        partial(sleeping_writers, quick=255),
+        writers=True,
+    ),
 )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x bench fair`: what 100 clients that read single rows get, alone and beside somebody who keeps the
-server busy or waiting (beside.py).
+"""`./x bench fair`: what 100 clients that read single rows, or 50 that insert rows, get alone and beside
+somebody who keeps the server busy or waiting (beside.py).
 
 The server has RowSocket's default settings and all cores, and so has the load generator. Each round measures
 a case alone and then beside, so that a slow minute of the machine hits both.
@@ -29,8 +29,9 @@ from bench.harness.scenario import Case
 from bench.harness.servers import RowSocketOverTcp, Server, Servers, pin
 from bench.traffic import PROTOCOLS
 
-READERS = 100
 ROWS = 100_000
+READING = Case("fair", workload="point", rows=ROWS, connections=100)
+WRITING = Case("fair", workload="insert", rows=ROWS, connections=50)
 SHARE_MIN = 0.5
 P99_MORE_MS_MAX = 20.0
 LONGEST_MORE_MS_MAX = 200.0
@@ -94,7 +95,6 @@ def run(
     """All rounds of the cases whose names hold one of `names`; without names of all. Raises WrongAnswer,
     ServerFailure.
     """
-    case = Case("fair", workload="point", rows=ROWS, connections=READERS)
     cases = chosen(names)
     found = {one.name: Measured(one.name, one.port) for one in cases}
     options: dict[str, str | int | None] = {
@@ -104,18 +104,19 @@ def run(
     }
     if threads_max is not None:
         options["loose-rowsocket-threads-max"] = threads_max
-    template = Template(lambda: servers.folder, [case], progress.say)
+    template = Template(lambda: servers.folder, [READING, WRITING], progress.say)
     with Servers(environment, progress.say, template) as servers, _lines(folder) as note:
         note({"kind": "facts", **gather(environment), "rounds": rounds, "seconds": seconds})
         server = servers.database(RowSocketOverTcp, options)
         pin(server.pid, range(os.cpu_count() or 1))  # the other benchmarks keep a server on one core
         sql = server.sql
         assert isinstance(sql, RowSocketOverTcp)
-        for statement in beside.TABLES:
+        for statement in (*beside.TABLES, beside.TRIGGER):
             sql.sql(statement, database="mysql")
         for round_number in range(1, rounds + 1):
             for one in cases:
                 measured = found[one.name]
+                case = WRITING if one.writers else READING
                 measured.alone.append(_play(environment, server, case, one.port, seconds))
                 before = _counters(sql)
                 with one.running(sql):
@@ -132,10 +133,19 @@ def _play(environment: Environment, server: Server, case: Case, port: str, secon
     sql = server.sql
     assert isinstance(sql, RowSocketOverTcp)
     address = sql.write_address() if port == "write" else sql.read_address()
-    load = Load(connections=READERS, seconds=seconds, warm_up_s=0.3, server_pid=server.pid)
-    return play(
+    load = Load(
+        connections=case.connections,
+        seconds=seconds,
+        warm_up_s=0.3,
+        server_pid=server.pid,
+        first_key=server.next_keys.get(case.database, 0),
+    )
+    report = play(
         environment.player, PROTOCOLS["rowsocket"](case.asked(), case.database), address, load, "fair"
     )
+    if case.asked().writes:
+        server.next_keys[case.database] = report["next_key"]
+    return report
 
 
 def _counters(server: RowSocketOverTcp) -> dict[str, int]:

@@ -15,8 +15,8 @@
 
 namespace rowsocket::mariadb {
 
-OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent)
-    : database_(std::move(database)), name_(std::move(name)), intent_(intent) {}
+OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent, ForeignChildren& children)
+    : database_(std::move(database)), name_(std::move(name)), intent_(intent), children_(children) {}
 
 OpenTable::~OpenTable() {
   // The THD that opened it may be gone: there is nothing left to do but to count it.

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "mariadb/foreign_children.h"
 #include "mariadb/history_partitions.h"
 #include "mariadb/server_headers.h"
 #include "request/error.h"
@@ -46,7 +47,8 @@ enum class NewHistory : uint8_t {
 
 class OpenTable {
  public:
-  OpenTable(std::string database, std::string name, engine::Intent intent);
+  /// `children` outlives it.
+  OpenTable(std::string database, std::string name, engine::Intent intent, ForeignChildren& children);
   OpenTable(const OpenTable&) = delete;
   OpenTable& operator=(const OpenTable&) = delete;
   ~OpenTable();
@@ -149,6 +151,8 @@ class OpenTable {
   static void close_list(THD* thd, const MDL_savepoint& before);
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] Opening open_with_children(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] bool lock_names(THD* thd, const ForeignChildren::Tables& tables);
   [[nodiscard]] Opening check_opened(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
   void keep(THD* thd);
@@ -157,6 +161,7 @@ class OpenTable {
   std::string database_;
   std::string name_;
   engine::Intent intent_;
+  ForeignChildren& children_;
   uint64_t generation_ = 0;
   TABLE_LIST list_;
   FixedPartitions fixed_partitions_;  ///< of the tables of the list, while the statement has them open

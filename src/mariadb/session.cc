@@ -38,7 +38,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
       thread_(options.intent, {this, wake_session, mariadb::announce_wait}),
       thd_(thread_.thd()),
       opened_(engine::selections_for(options)),
-      shelf_(thd_, options.counters, *opened_),
+      shelf_(thd_, options.counters, *opened_, engine.children_),
       transaction_(thd_),
       request_(thread_),
       rights_(thd_),

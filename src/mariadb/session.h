@@ -216,6 +216,7 @@ class Engine final : public engine::Engine {
   friend class Session;  // which enters itself in the list while it lives
 
   std::atomic<bool> stopped_{false};
+  ForeignChildren children_;
   Mutex mutex_;
   ConditionVariable session_ended_;
   std::vector<Session*> sessions_ ROWSOCKET_GUARDED_BY(mutex_);

@@ -35,7 +35,7 @@ std::shared_ptr<OpenTable> Shelf::table_named(const engine::SelectionDescription
   std::shared_ptr<OpenTable> table = known.lock();
   if (table == nullptr) {
     table = std::make_shared<OpenTable>(description.database, description.table,
-                                        intent == Intent::read ? intent : Intent::write);
+                                        intent == Intent::read ? intent : Intent::write, children_);
     known = table;
   }
   return table;

@@ -27,9 +27,9 @@ namespace rowsocket::mariadb {
 
 class Shelf {
  public:
-  /// The list outlives the shelf.
-  Shelf(THD* thd, Counters* counters, engine::OpenedSelections& opened)
-      : thd_(thd), counters_(counters), kept_bytes_(opened) {}
+  /// The list, and the children, outlive the shelf.
+  Shelf(THD* thd, Counters* counters, engine::OpenedSelections& opened, ForeignChildren& children)
+      : thd_(thd), counters_(counters), children_(children), kept_bytes_(opened) {}
 
   /// What this session makes of a selection, for requests with this intent. Its table is open or not;
   /// selections of one table share it.
@@ -80,6 +80,7 @@ class Shelf {
 
   THD* thd_;
   Counters* counters_;
+  ForeignChildren& children_;
   std::vector<std::shared_ptr<OpenTable>> kept_;  ///< each is open, alone, and stands here once
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> named_;  ///< that selections use, or used
   size_t named_after_clearing_ = 0;  ///< size of `named_` when it was last rid of tables that are gone

@@ -14,6 +14,7 @@
 #include "mariadb/galera.h"
 #include "mariadb/history_partitions.h"
 #include "mariadb/open_table.h"
+#include "mariadb/opened_list.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
@@ -55,63 +56,6 @@ class BesideStatement {
 void restart_lex(THD* thd) {
   lex_end(thd->lex);
   lex_start(thd);
-}
-
-/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So
-/// does a sequence, but a number that is missing does no harm.)
-bool keeps_changes(const TABLE_LIST* list) {
-  for (; list != nullptr; list = list->next_global) {
-    const TABLE* const table = list->table;
-    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
-        table->s->table_type != TABLE_TYPE_SEQUENCE && !table->file->has_transactions_and_rollback()) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// A table that keeps its rows after a rollback, opened with one that does not, and that its triggers may
-/// change.
-bool parts_with_others(const TABLE_LIST* list) {
-  if (list->table->file->has_transactions_and_rollback()) {
-    return false;
-  }
-  for (list = list->next_global; list != nullptr; list = list->next_global) {
-    const TABLE* const table = list->table;
-    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
-        table->s->table_type != TABLE_TYPE_SEQUENCE && table->file->has_transactions_and_rollback()) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// An engine that takes part in transactions, but has no first phase of a commit.
-bool has_engine_of_one_phase(const TABLE_LIST* list) {
-  for (; list != nullptr; list = list->next_global) {
-    if (list->table != nullptr) {
-      const handlerton* const engine = list->table->file->partition_ht();
-      if (engine->commit != nullptr && engine->prepare == nullptr) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Beside InnoDB, no other engine that is served has a first phase of a commit.
-bool is_rocksdb(const TABLE* table) {
-  const handlerton* const engine = table->file->partition_ht();
-  return engine->prepare != nullptr && engine->db_type != DB_TYPE_INNODB;
-}
-
-bool has_rocksdb(const TABLE_LIST* list) {
-  for (; list != nullptr; list = list->next_global) {
-    if (list->table != nullptr && is_rocksdb(list->table)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 bool names_unique_checks(const LEX_CSTRING& text) {
@@ -324,7 +268,46 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
       return added;
     }
   }
+  if (const Opening opening = open_with_children(thd, before, error); opening != Opening::ready) {
+    return opening;
+  }
   return check_opened(thd, alone_in_statement, before);
+}
+
+/// The tables of the list are open, before and after.
+Opening OpenTable::open_with_children(THD* thd, const MDL_savepoint& before, Error& error) {
+  if (intent_ != engine::Intent::write) {
+    return Opening::ready;
+  }
+  try {
+    // Other triggers reach other tables.
+    const std::string opening = database_ + '\0' + name_ + '\0' + static_cast<char>(events_);
+    ForeignChildren::Tables found = ForeignChildren::in(&list_);
+    if (const ForeignChildren::Tables missing = children_.missing(opening, found); !missing.empty())
+        [[unlikely]] {
+      close_list(thd, before);
+      if (!lock_names(thd, missing) || !open_list(thd, error)) {
+        return fail_to_open(thd, before, error);
+      }
+      clear_diagnostics(thd);
+      found = ForeignChildren::in(&list_);
+    }
+    children_.set(opening, std::move(found));
+    return Opening::ready;
+  } catch (const std::bad_alloc&) {
+    error = ErrorCode::out_of_memory;
+    return fail_to_open(thd, before, error);
+  }
+}
+
+/// No ALTER TABLE is at its end in one of them, until the transaction ends.
+bool OpenTable::lock_names(THD* thd, const ForeignChildren::Tables& tables) {
+  return std::all_of(tables.begin(), tables.end(), [thd](const ForeignChildren::Table& table) {
+    MDL_request request;
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, table.database.c_str(), table.name.c_str(), MDL_SHARED,
+                     MDL_TRANSACTION);
+    return !thd->mdl_context.acquire_lock(&request, static_cast<double>(thd->variables.lock_wait_timeout));
+  });
 }
 
 /// The tables of the list are open, before and after.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Preloaded into a server under test: makes fsync and fdatasync of some files fail with EIO, or large allocations with ENOMEM.
+// Preloaded into a server under test: makes fsync and fdatasync of some files fail with EIO, large allocations with ENOMEM, or a
+// rename wait.
 //
 // While the file that ROWSOCKET_TEST_FAULT names exists, syncing a file whose path holds the text in it fails. The call is really
 // made before it is made to fail, so that the file is whole: what is tested is what the server does after it was told otherwise.
 // With "hold TEXT" in it, syncing such a file waits until the control file is gone.
+// With "rename TEXT" in it, renaming such a file waits until the control file is gone. Meanwhile there is a file of the control
+// file's name and ".waits".
 // With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,19 +30,20 @@ static ssize_t read_control(char* text, size_t size) {
   return text_size;
 }
 
-/// Whether the control file has the prefix, and the file's path what stands behind the prefix.
-static int is_named(const char* prefix, int file) {
+/// Whether the control file has the prefix, and the path what stands behind the prefix.
+static int is_path_named(const char* prefix, const char* path) {
   char text[PATH_MAX] = "";
   const ssize_t text_size = read_control(text, sizeof(text) - 1);
   const size_t prefix_size = strlen(prefix);
-  const char* const wanted = text + prefix_size;
-  if (text_size <= (ssize_t)prefix_size || strncmp(text, prefix, prefix_size) != 0) {
-    return 0;
-  }
+  return text_size > (ssize_t)prefix_size && strncmp(text, prefix, prefix_size) == 0 && strstr(path, text + prefix_size) != NULL;
+}
+
+/// The same of an open file.
+static int is_named(const char* prefix, int file) {
   char link[64];
   char path[PATH_MAX] = "";
   snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-  return readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, wanted) != NULL;
+  return readlink(link, path, sizeof(path) - 1) > 0 && is_path_named(prefix, path);
 }
 
 static int sync_with(const char* name, int file) {
@@ -59,6 +63,20 @@ static int sync_with(const char* name, int file) {
 
 int fsync(int file) { return sync_with("fsync", file); }
 int fdatasync(int file) { return sync_with("fdatasync", file); }
+
+int rename(const char* from, const char* to) {
+  int (*real)(const char*, const char*) = (int (*)(const char*, const char*))dlsym(RTLD_NEXT, "rename");
+  if (is_path_named("rename ", from)) {
+    char waits[PATH_MAX];
+    snprintf(waits, sizeof(waits), "%s.waits", getenv("ROWSOCKET_TEST_FAULT"));
+    close(open(waits, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    while (is_path_named("rename ", from)) {
+      usleep(1000);
+    }
+    unlink(waits);
+  }
+  return real(from, to);
+}
 
 static int is_refused(size_t size) {
   if (size < 50000) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/opened_list.h"
+
+namespace rowsocket::mariadb {
+
+bool keeps_changes(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        table->s->table_type != TABLE_TYPE_SEQUENCE && !table->file->has_transactions_and_rollback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool parts_with_others(const TABLE_LIST* list) {
+  if (list->table->file->has_transactions_and_rollback()) {
+    return false;
+  }
+  for (list = list->next_global; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        table->s->table_type != TABLE_TYPE_SEQUENCE && table->file->has_transactions_and_rollback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool has_engine_of_one_phase(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr) {
+      const handlerton* const engine = list->table->file->partition_ht();
+      if (engine->commit != nullptr && engine->prepare == nullptr) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool is_rocksdb(const TABLE* table) {
+  const handlerton* const engine = table->file->partition_ht();
+  return engine->prepare != nullptr && engine->db_type != DB_TYPE_INNODB;
+}
+
+bool has_rocksdb(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && is_rocksdb(list->table)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace rowsocket::mariadb

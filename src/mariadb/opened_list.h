@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a list of tables that was opened together has in it: the table that a request names, and what its
+// triggers and foreign keys reach. A list's `table` that is nullptr is not open.
+#pragma once
+
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+/// Of a write's tables: one that it may change, and that keeps the change after a rollback. (So does a
+/// sequence, but a number that is missing does no harm.)
+[[nodiscard]] bool keeps_changes(const TABLE_LIST* list);
+
+/// The first table keeps its rows after a rollback, and was opened with one that does not, and that its
+/// triggers may change.
+[[nodiscard]] bool parts_with_others(const TABLE_LIST* list);
+
+/// An engine that takes part in transactions, but has no first phase of a commit.
+[[nodiscard]] bool has_engine_of_one_phase(const TABLE_LIST* list);
+
+/// Beside InnoDB, no other engine that is served has a first phase of a commit.
+[[nodiscard]] bool is_rocksdb(const TABLE* table);
+[[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
+
+}  // namespace rowsocket::mariadb
