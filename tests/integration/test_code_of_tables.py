@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rowsocket import Connection
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection, token
 from support.twins import Twins
@@ -69,6 +70,16 @@ def test_last_insert_id_is_that_of_the_trigger_and_of_no_other_request(make_twin
     assert twins.rows("before_it, after_it") == [(b"0", b"70"), (b"0", b"71")]
     twins.sql("INSERT INTO twin (v) VALUES (1)")
     assert twins.sql("SELECT before_it, after_it FROM twin") == [(b"0", b"72")]
+
+
+def test_connection_id_in_a_trigger_is_a_thread_of_the_process_list(
+    database: Database, writer: Connection
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, thread BIGINT)")
+    database.sql("CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET NEW.thread = CONNECTION_ID()")
+    writer.open_index(database.name, "t", "id").insert([1])
+    (thread,) = database.sql("SELECT thread FROM t")
+    assert thread in database.sql("SELECT id FROM information_schema.processlist")
 
 
 def test_a_timestamp_that_a_trigger_makes_null_is_the_time_of_now(make_twins: MakeTwins) -> None:
