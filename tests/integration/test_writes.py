@@ -327,12 +327,12 @@ def test_a_decrement_out_of_range_is_an_error_and_changes_nothing(make_twins: Ma
     ],
 )
 def test_a_decrement_does_not_cross_zero(make_twins: MakeTwins, start: str, amount: str, after: str) -> None:
-    twins = make_twins("id INT PRIMARY KEY, i INT, d DECIMAL(5,1), f DOUBLE")
-    twins.sql("INSERT INTO t VALUES (1, %s, %s, %s)", start, start, start)
-    for column in ("i", "d", "f"):
+    twins = make_twins("id INT PRIMARY KEY, i INT, d DECIMAL(5,1), f DOUBLE, t VARCHAR(9)")
+    twins.sql("INSERT INTO t VALUES (1, %s, %s, %s, %s)", start, start, start, start)
+    for column in ("i", "d", "f", "t"):
         assert twins.index(column).decrement(1, [amount]) == (0 if after == start else 1), column
-    assert twins.sql("SELECT i + 0, d + 0.0, f + 0 FROM t") == [
-        (after.encode(), f"{after}.0".encode(), after.encode())
+    assert twins.sql("SELECT i + 0, d + 0.0, f + 0, t FROM t") == [
+        (after.encode(), f"{after}.0".encode(), after.encode(), after.encode())
     ]
 
 
