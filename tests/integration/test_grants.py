@@ -281,6 +281,7 @@ def test_the_members_of_a_group_are_checked_one_by_one(scene: Scene) -> None:
 @pytest.mark.parametrize("user", ["reader", "rowsocket"])
 def test_an_account_may_not_kill_a_worker_that_serves_it(scene: Scene, user: str) -> None:
     """Whatever its name is."""
+    scene.fill()
     with account(scene.server, f"{user}@localhost", grants=["SELECT ON d.t"]):
         session = pymysql.connect(unix_socket=str(scene.server.socket), user=user, password=PASSWORD)
         with (
