@@ -314,21 +314,36 @@ def test_filters_by_user_and_by_kind_hold(audited_server: RespServer) -> None:
     ]
 
 
-def test_the_error_log_plugin_learns_of_failures(audited_server: RespServer) -> None:
+@pytest.fixture
+def told_errors(audited_server: RespServer) -> Iterator[LogFile]:
+    """The log of the plugin sql_errlog, from here on."""
     audited_server.sql("INSTALL SONAME 'sql_errlog'")
-    try:
-        audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
-        with (
-            account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
-            client(audited_server, "app") as wire,
-        ):
-            wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
-        errors = (audited_server.data / "sql_errors.log").read_text()
-    finally:
-        audited_server.sql("UNINSTALL SONAME 'sql_errlog'")
-    (line,) = [line for line in errors.splitlines() if "ROWSOCKET" in line]
+    yield LogFile(audited_server.data / "sql_errors.log")
+    audited_server.sql("UNINSTALL SONAME 'sql_errlog'")
+
+
+def test_the_error_log_plugin_learns_of_failures(audited_server: RespServer, told_errors: LogFile) -> None:
+    audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
+    with (
+        account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
+        client(audited_server, "app") as wire,
+    ):
+        wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
+    (line,) = [line for line in told_errors.lines() if "ROWSOCKET" in line]
     assert "app[app] @ localhost [127.0.0.1] ERROR 1062: " in line
     assert line.endswith("ROWSOCKET INSERT d.t (id, a) VALUES (1, 'x')")
+
+
+def test_the_error_log_plugin_is_told_no_value_where_values_are_hidden(
+    audited_server: RespServer, told_errors: LogFile
+) -> None:
+    """The server's own text of a duplicate names the value."""
+    audited_server.sql("REPLACE INTO d.t VALUES (1701, 'x')")
+    with switched(audited_server, rowsocket_log_value_bytes=0), audited_server.raw("write") as wire:
+        wire.ask_all(OPEN, b"1\t+\t2\t1701\tx")
+    (line,) = [line for line in told_errors.lines() if "ROWSOCKET" in line]
+    assert " ERROR 1062: " in line
+    assert "1701" not in line
 
 
 def test_plugins_come_and_go_while_requests_run(audited_server: RespServer) -> None:
