@@ -114,6 +114,23 @@ def test_a_prefix_reads_the_rows_of_its_range_only(
         assert steps(server) - before < 100
 
 
+@pytest.mark.parametrize("collation", ["uca1400_ai_ci", "uca1400_as_cs", "utf8mb4_czech_ci"])
+def test_a_key_over_a_prefix_of_its_column_reads_the_rows_of_its_beginning_only(
+    server: RowSocketServer, database: Database, collation: str
+) -> None:
+    """Also where two characters may count as one, so that rows which begin otherwise are looked at."""
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(20) CHARACTER SET utf8mb4"
+        f" COLLATE {collation}, KEY by_w (w(7)))"
+    )
+    database.sql("INSERT INTO t SELECT seq, CONCAT('key ', seq) FROM seq_1000_to_1999")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_w", "id") == [b"0", b"1"]
+        before = steps(server)
+        assert connection.tokens(1, "=", 1, "key 1555", 99, 0) == [b"0", b"1", b"1555"]
+        assert steps(server) - before < 100
+
+
 @pytest.mark.parametrize("number", [128, -129, "1.5"])
 def test_a_prefix_behind_a_value_that_no_row_can_have_finds_nothing(
     server: RowSocketServer, database: Database, number: int | str
