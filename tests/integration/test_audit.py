@@ -307,10 +307,13 @@ def test_filters_by_user_and_by_kind_hold(audited_server: RespServer) -> None:
         log = audit_log(audited_server)
         for name in ("app", "other"):
             with client(audited_server, name) as wire:
-                wire.ask_all(OPEN, b"1\t=\t1\t1", b"1\t=\t1\t9\t1\t0\tD")
+                wire.ask_all(OPEN, b"1\t=\t1\t1", b"1\t+\t1\t9")
+                wire.ask_all(b"1\t=\t1\t9\t1\t0\tU\t9", b"1\t=\t1\t9\t1\t0\tD")
         entries = audited(log)
     assert [(entry.user, entry.object) for entry in entries if "ROWSOCKET" in entry.object] == [
-        ("app", "'ROWSOCKET DELETE d.t PRIMARY = 9 LIMIT 1'")
+        ("app", "'ROWSOCKET INSERT d.t (id) VALUES (9)'"),
+        ("app", "'ROWSOCKET UPDATE d.t PRIMARY = 9 SET id = 9 LIMIT 1'"),
+        ("app", "'ROWSOCKET DELETE d.t PRIMARY = 9 LIMIT 1'"),
     ]
 
 
@@ -353,7 +356,7 @@ def test_plugins_come_and_go_while_requests_run(audited_server: RespServer) -> N
         for _ in range(10):
             for plugin in ("sql_errlog", "query_response_time"):
                 audited_server.sql(f"INSTALL SONAME '{plugin}'")
-                wire.ask_all(*[b"1\t=\t1\t9\t1\t0\tU\t9\tx", b"1\t=\t2\t1\tx"] * 10)
+                wire.ask_all(*[b"1\t=\t1\t9\t1\t0\tU\t9", b"1\t=\t2\t1\tx"] * 10)
                 reader.ask_all(*[b"1\t=\t1\t9"] * 10)
                 audited_server.sql(f"UNINSTALL SONAME '{plugin}'")
                 assert not audited_server.sql(
