@@ -44,18 +44,20 @@ def test_database_in_a_default_is_the_tables_own(
     database.sql(f"DROP DATABASE {other}")
 
 
-def test_a_default_that_asks_for_the_database_has_it_where_nothing_else_of_the_table_asks(
-    database: Database, raw: Callable[[str], RawConnection]
+@pytest.mark.parametrize("kind", ["DEFAULT (DATABASE())", "AS (DATABASE()) VIRTUAL"])
+def test_a_column_that_asks_for_the_database_has_it_where_nothing_else_of_the_table_asks(
+    database: Database, raw: Callable[[str], RawConnection], kind: str
 ) -> None:
     """One thread serves both databases."""
     other = f"{database.name}_other"
     database.sql(f"CREATE DATABASE {other}")
     wire = raw("write")
     for schema in (database.name, other):
-        database.sql(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, place VARCHAR(64) DEFAULT (DATABASE()))")
+        database.sql(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, place VARCHAR(64) {kind})")
         assert wire.tokens("P", 1, schema, "t", "", "id") == [b"0", b"1"]
+        assert wire.tokens("P", 2, schema, "t", "", "place") == [b"0", b"1"]
         assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
-        assert database.sql(f"SELECT place FROM {schema}.t") == [(schema,)]
+        assert wire.tokens(2, "=", 1, 1) == [b"0", b"1", schema.encode()]
     database.sql(f"DROP DATABASE {other}")
 
 
