@@ -238,6 +238,23 @@ def test_a_long_transaction_keeps_partitions_away_but_no_writes(
         holder.execute("COMMIT")
 
 
+def test_a_partition_that_was_waited_for_in_vain_is_not_tried_with_each_write(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Each try would give back all tables, and keep all clients of the worker waiting for a second."""
+    tries = 10
+    database.sql("CREATE TABLE kept (id INT PRIMARY KEY)")
+    with server.raw("write") as client, database.session() as holder:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tkept\t\tid") == [b"0\t1"] * 2
+        assert client.ask_all(*[ADD_ONE] * HISTORY_MAX) == [DONE] * HISTORY_MAX
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM t")
+        released = server.counter("metadata_lock_releases")
+        assert client.ask_all(*[b"2\t=\t1\t1", ADD_ONE] * tries) == [b"0\t1", DONE] * tries
+        assert server.counter("metadata_lock_releases") - released <= tries // 2
+        holder.execute("COMMIT")
+
+
 def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(
     server: RowSocketServer, database: Database
 ) -> None:
