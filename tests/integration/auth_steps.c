@@ -4,6 +4,7 @@
  *
  *   one_token ..... asks for one token, as Kerberos does, and answers with one of its own. Where it gets
  *                   nothing it asks again, as GSSAPI does for its client to negotiate
+ *   another_token . asks for one token, which nobody has
  *   two_tokens .... asks for a second one, as other mechanisms of GSSAPI do
  *   unheard_of .... speaks with a plugin of clients that RowSocket does not know
  *   another_name .. asks for a password in clear, takes any, and lets in as whom the account says
@@ -36,6 +37,15 @@ static int ask_once(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
   return vio->write_packet(vio, answer, sizeof answer) ? CR_ERROR : CR_OK;
 }
 
+static int ask_in_vain(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
+  unsigned char *packet;
+  (void)info;
+  if (!vio->write_packet(vio, greeting, sizeof greeting)) {
+    vio->read_packet(vio, &packet);
+  }
+  return CR_ERROR;
+}
+
 static int ask_twice(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
   return ask_once(vio, info) == CR_OK && is_right(vio) ? CR_OK : CR_ERROR;
 }
@@ -52,6 +62,8 @@ static int name_another(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
 
 static struct st_mysql_auth one_token = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "auth_gssapi_client",
                                          ask_once};
+static struct st_mysql_auth another_token = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "auth_gssapi_client",
+                                             ask_in_vain};
 static struct st_mysql_auth two_tokens = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "auth_gssapi_client",
                                           ask_twice};
 static struct st_mysql_auth unheard_of = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "unheard_of_client",
@@ -66,5 +78,5 @@ static struct st_mysql_auth another_name = {MYSQL_AUTHENTICATION_INTERFACE_VERSI
         NULL, 0x0100, NULL, NULL, "1.0", MariaDB_PLUGIN_MATURITY_EXPERIMENTAL                       \
   }
 
-maria_declare_plugin(auth_steps) DECLARED(one_token), DECLARED(two_tokens),
-    DECLARED(unheard_of), DECLARED(another_name) maria_declare_plugin_end;
+maria_declare_plugin(auth_steps) DECLARED(one_token), DECLARED(another_token),
+    DECLARED(two_tokens), DECLARED(unheard_of), DECLARED(another_name) maria_declare_plugin_end;

@@ -147,3 +147,13 @@ def test_an_account_that_is_not_there_when_a_client_comes_is_logged_once(start: 
     with server.raw("read") as client:
         client.ask(OPEN)
     assert server.error_log.read_text().count(line) == 1
+
+
+def test_another_account_that_is_not_there_is_logged_too(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": "nobody@localhost"})
+    for name in ("nobody", "nemo"):
+        server.sql("SET GLOBAL rowsocket_anonymous_account = %s", [f"{name}@localhost"])
+        with server.raw("read") as client:
+            assert client.ask(OPEN) == UNAUTHENTICATED
+        line = f"rowsocket_anonymous_account: there is no account {name}@localhost:"
+        assert server.error_log.read_text().count(line) == 1

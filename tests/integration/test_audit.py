@@ -307,28 +307,46 @@ def test_filters_by_user_and_by_kind_hold(audited_server: RespServer) -> None:
         log = audit_log(audited_server)
         for name in ("app", "other"):
             with client(audited_server, name) as wire:
-                wire.ask_all(OPEN, b"1\t=\t1\t1", b"1\t=\t1\t9\t1\t0\tD")
+                wire.ask_all(OPEN, b"1\t=\t1\t1", b"1\t+\t1\t9")
+                wire.ask_all(b"1\t=\t1\t9\t1\t0\tU\t9", b"1\t=\t1\t9\t1\t0\tD")
         entries = audited(log)
     assert [(entry.user, entry.object) for entry in entries if "ROWSOCKET" in entry.object] == [
-        ("app", "'ROWSOCKET DELETE d.t PRIMARY = 9 LIMIT 1'")
+        ("app", "'ROWSOCKET INSERT d.t (id) VALUES (9)'"),
+        ("app", "'ROWSOCKET UPDATE d.t PRIMARY = 9 SET id = 9 LIMIT 1'"),
+        ("app", "'ROWSOCKET DELETE d.t PRIMARY = 9 LIMIT 1'"),
     ]
 
 
-def test_the_error_log_plugin_learns_of_failures(audited_server: RespServer) -> None:
+@pytest.fixture
+def told_errors(audited_server: RespServer) -> Iterator[LogFile]:
+    """The log of the plugin sql_errlog, from here on."""
     audited_server.sql("INSTALL SONAME 'sql_errlog'")
-    try:
-        audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
-        with (
-            account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
-            client(audited_server, "app") as wire,
-        ):
-            wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
-        errors = (audited_server.data / "sql_errors.log").read_text()
-    finally:
-        audited_server.sql("UNINSTALL SONAME 'sql_errlog'")
-    (line,) = [line for line in errors.splitlines() if "ROWSOCKET" in line]
+    yield LogFile(audited_server.data / "sql_errors.log")
+    audited_server.sql("UNINSTALL SONAME 'sql_errlog'")
+
+
+def test_the_error_log_plugin_learns_of_failures(audited_server: RespServer, told_errors: LogFile) -> None:
+    audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
+    with (
+        account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
+        client(audited_server, "app") as wire,
+    ):
+        wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
+    (line,) = [line for line in told_errors.lines() if "ROWSOCKET" in line]
     assert "app[app] @ localhost [127.0.0.1] ERROR 1062: " in line
     assert line.endswith("ROWSOCKET INSERT d.t (id, a) VALUES (1, 'x')")
+
+
+def test_the_error_log_plugin_is_told_no_value_where_values_are_hidden(
+    audited_server: RespServer, told_errors: LogFile
+) -> None:
+    """The server's own text of a duplicate names the value."""
+    audited_server.sql("REPLACE INTO d.t VALUES (1701, 'x')")
+    with switched(audited_server, rowsocket_log_value_bytes=0), audited_server.raw("write") as wire:
+        wire.ask_all(OPEN, b"1\t+\t2\t1701\tx")
+    (line,) = [line for line in told_errors.lines() if "ROWSOCKET" in line]
+    assert " ERROR 1062: " in line
+    assert "1701" not in line
 
 
 def test_plugins_come_and_go_while_requests_run(audited_server: RespServer) -> None:
@@ -338,7 +356,7 @@ def test_plugins_come_and_go_while_requests_run(audited_server: RespServer) -> N
         for _ in range(10):
             for plugin in ("sql_errlog", "query_response_time"):
                 audited_server.sql(f"INSTALL SONAME '{plugin}'")
-                wire.ask_all(*[b"1\t=\t1\t9\t1\t0\tU\t9\tx", b"1\t=\t2\t1\tx"] * 10)
+                wire.ask_all(*[b"1\t=\t1\t9\t1\t0\tU\t9", b"1\t=\t2\t1\tx"] * 10)
                 reader.ask_all(*[b"1\t=\t1\t9"] * 10)
                 audited_server.sql(f"UNINSTALL SONAME '{plugin}'")
                 assert not audited_server.sql(

@@ -481,10 +481,10 @@ def test_an_upsert_that_sets_the_id_gives_it_the_one_made_for_the_new_row(
     with server.raw("write") as connection:
         assert connection.tokens("P", 1, database.name, "ours", "", "id,name") == [b"0", b"1"]
         fields = b"\t".join(f"{chr(0) if id_ == 'NULL' else id_}\t{name}".encode() for id_, name in rows)
-        connection.send(b"1\t++\t2\t2\t" + fields + b"\t" + clause + b"\n")
-        connection.lines(1)
+        told = connection.ask(b"1\t++\t2\t2\t" + fields + b"\t" + clause).split(b"\t")[3::2]
     ours, sqls = (database.sql(f"SELECT id, name FROM {table} ORDER BY name") for table in ("ours", "sqls"))
     assert ours == sqls
+    assert told == [str(id_).encode() for id_, name in ours if name in ("a", "b")]
 
 
 def test_a_row_for_which_no_id_is_left_fails_alone(server: RowSocketServer, database: Database) -> None:

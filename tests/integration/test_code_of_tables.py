@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rowsocket import Connection
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection, token
 from support.twins import Twins
@@ -43,18 +44,20 @@ def test_database_in_a_default_is_the_tables_own(
     database.sql(f"DROP DATABASE {other}")
 
 
-def test_a_default_that_asks_for_the_database_has_it_where_nothing_else_of_the_table_asks(
-    database: Database, raw: Callable[[str], RawConnection]
+@pytest.mark.parametrize("kind", ["DEFAULT (DATABASE())", "AS (DATABASE()) VIRTUAL"])
+def test_a_column_that_asks_for_the_database_has_it_where_nothing_else_of_the_table_asks(
+    database: Database, raw: Callable[[str], RawConnection], kind: str
 ) -> None:
     """One thread serves both databases."""
     other = f"{database.name}_other"
     database.sql(f"CREATE DATABASE {other}")
     wire = raw("write")
     for schema in (database.name, other):
-        database.sql(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, place VARCHAR(64) DEFAULT (DATABASE()))")
+        database.sql(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, place VARCHAR(64) {kind})")
         assert wire.tokens("P", 1, schema, "t", "", "id") == [b"0", b"1"]
+        assert wire.tokens("P", 2, schema, "t", "", "place") == [b"0", b"1"]
         assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
-        assert database.sql(f"SELECT place FROM {schema}.t") == [(schema,)]
+        assert wire.tokens(2, "=", 1, 1) == [b"0", b"1", schema.encode()]
     database.sql(f"DROP DATABASE {other}")
 
 
@@ -69,6 +72,16 @@ def test_last_insert_id_is_that_of_the_trigger_and_of_no_other_request(make_twin
     assert twins.rows("before_it, after_it") == [(b"0", b"70"), (b"0", b"71")]
     twins.sql("INSERT INTO twin (v) VALUES (1)")
     assert twins.sql("SELECT before_it, after_it FROM twin") == [(b"0", b"72")]
+
+
+def test_connection_id_in_a_trigger_is_a_thread_of_the_process_list(
+    database: Database, writer: Connection
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, thread BIGINT)")
+    database.sql("CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET NEW.thread = CONNECTION_ID()")
+    writer.open_index(database.name, "t", "id").insert([1])
+    (thread,) = database.sql("SELECT thread FROM t")
+    assert thread in database.sql("SELECT id FROM information_schema.processlist")
 
 
 def test_a_timestamp_that_a_trigger_makes_null_is_the_time_of_now(make_twins: MakeTwins) -> None:

@@ -226,6 +226,10 @@ def test_any_grants_together_do_what_they_do_in_sql(scene: Scene, grants: list[s
     assert by_rowsocket == by_sql
 
 
+OPENED_WITH = {b"id": True, b"a": True, b"id,a": True, b"b": False, b"a,b": False, b"id\tb": False}
+"""Columns, behind the TAB those of filters, and whether who may read `id` and change `a` may open them."""
+
+
 # ---- what is told
 
 
@@ -254,6 +258,13 @@ def test_who_may_see_a_table_is_told_what_is_wrong_with_it(scene: Scene) -> None
         assert connection.ask(b"P\t0\td\tt\t\tnone") == b"2\t1\tfld"
 
 
+def test_an_index_is_opened_with_columns_of_which_the_account_may_do_anything(scene: Scene) -> None:
+    scene.grant(["SELECT (id) ON d.t", "UPDATE (a) ON d.t"])
+    with client(scene.server, "app") as connection:
+        opened = {columns: not is_denied(connection.ask(OPEN + columns)) for columns in OPENED_WITH}
+    assert opened == OPENED_WITH
+
+
 def test_the_members_of_a_group_are_checked_one_by_one(scene: Scene) -> None:
     scene.grant(["SELECT ON d.t"])
     scene.fill()
@@ -270,6 +281,7 @@ def test_the_members_of_a_group_are_checked_one_by_one(scene: Scene) -> None:
 @pytest.mark.parametrize("user", ["reader", "rowsocket"])
 def test_an_account_may_not_kill_a_worker_that_serves_it(scene: Scene, user: str) -> None:
     """Whatever its name is."""
+    scene.fill()
     with account(scene.server, f"{user}@localhost", grants=["SELECT ON d.t"]):
         session = pymysql.connect(unix_socket=str(scene.server.socket), user=user, password=PASSWORD)
         with (

@@ -224,3 +224,15 @@ def test_a_find_goes_to_one_place_where_the_one_before_went_to_two(
             assert connection.tokens("P", number, database.name, table, "k", "id") == [b"0", b"1"]
         replies = connection.ask_all(b"0\t=\t1\t\t9\t0", b"1\t=\t1\t5\t9\t0", b"1\t=\t1\t6\t9\t0")
         assert replies == [b"0\t1\t2", b"0\t1\t1", b"0\t1\t2"]
+
+
+def test_where_a_text_begins_with_nothing_the_parts_before_it_decide(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Whatever the find before was about."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(9), KEY k (n, v))")
+    database.sql("INSERT INTO t VALUES (1, 1, 'a'), (2, 1, ''), (3, 2, 'a'), (4, 3, 'b')")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 0, database.name, "t", "k", "id") == [b"0", b"1"]
+        everything, beginning = b"0\t>=\t1\t\0\t9\t0\tR", b"0\t^=\t2\t1\t\t9\t0"
+        assert connection.ask_all(everything, beginning) == [b"0\t1\t4\t3\t1\t2", b"0\t1\t2\t1"]

@@ -149,3 +149,27 @@ def test_a_row_that_waits_in_place_ends_with_its_client(start: Start) -> None:
             stay.close()
             assert other.ask(b"1\t+\t1\t1") == b"0\t1"
     assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (9,)]
+
+
+def test_who_has_waited_for_a_row_in_vain_saves_the_others_their_waits(start: Start) -> None:
+    """Without stand-ins, each of them would keep all clients of the worker for as long."""
+    clients_count = 20
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(server.raw("write")) for _ in range(clients_count)]
+        for client in clients:
+            open_ids(client, database, (1, "t", "n"))
+        with database.session() as holder:
+            holder.execute("BEGIN")
+            holder.execute("SELECT * FROM t FOR UPDATE")
+            waits_before = int(server.status("Innodb_row_lock_waits")["Innodb_row_lock_waits"])
+            for client in clients:
+                client.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
+            server.wait_until("all are parked", lambda: server.counter("parked") == clients_count)
+            waits = int(server.status("Innodb_row_lock_waits")["Innodb_row_lock_waits"]) - waits_before
+            holder.execute("COMMIT")
+        assert [client.line() for client in clients] == [b"0\t1\t1"] * clients_count
+    assert 1 <= waits <= clients_count / 2

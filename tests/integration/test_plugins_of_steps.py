@@ -63,6 +63,10 @@ def test_an_account_may_have_gssapi_and_a_password(asking_server: RowSocketServe
     assert reply_to(asking_server, plugins, "wrong") == UNAUTHENTICATED
 
 
+def test_an_account_may_have_two_plugins_of_tokens(asking_server: RowSocketServer) -> None:
+    assert reply_to(asking_server, "another_token OR one_token", TOKEN) == OK
+
+
 def test_who_wants_a_second_token_gets_none(asking_server: RowSocketServer) -> None:
     assert reply_to(asking_server, "two_tokens", TOKEN) == UNAUTHENTICATED
 

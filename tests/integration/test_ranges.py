@@ -97,20 +97,45 @@ def test_a_prefix_finds_what_like_finds(
 
 @pytest.mark.parametrize(
     "collation",
-    ["utf8mb4_general_ci", "utf8mb4_bin", "uca1400_ai_ci", "latin1_german2_ci", "latin1_swedish_ci"],
+    [
+        "utf8mb4_general_ci",
+        "utf8mb4_bin",
+        "utf8mb4_czech_ci",
+        "uca1400_ai_ci",
+        "latin1_german2_ci",
+        "latin1_swedish_ci",
+    ],
 )
 def test_a_prefix_reads_the_rows_of_its_range_only(
     server: RowSocketServer, database: Database, collation: str
 ) -> None:
+    """Also where the first letter would be half of another one before an `h`."""
     database.sql(
         "CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(20) CHARACTER SET"
         f" {'latin1' if 'latin1' in collation else 'utf8mb4'} COLLATE {collation}, KEY by_w (w))"
+    )
+    database.sql("INSERT INTO t SELECT seq, CONCAT('cat ', seq) FROM seq_1000_to_1999")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_w", "id") == [b"0", b"1"]
+        before = steps(server)
+        assert connection.tokens(1, "^=", 1, "cat 155", 99, 0)[2:] == [b"%d" % id for id in range(1550, 1560)]
+        assert steps(server) - before < 100
+
+
+@pytest.mark.parametrize("collation", ["uca1400_ai_ci", "uca1400_as_cs", "utf8mb4_czech_ci"])
+def test_a_key_over_a_prefix_of_its_column_reads_the_rows_of_its_beginning_only(
+    server: RowSocketServer, database: Database, collation: str
+) -> None:
+    """Also where two characters may count as one, so that rows which begin otherwise are looked at."""
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(20) CHARACTER SET utf8mb4"
+        f" COLLATE {collation}, KEY by_w (w(7)))"
     )
     database.sql("INSERT INTO t SELECT seq, CONCAT('key ', seq) FROM seq_1000_to_1999")
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, database.name, "t", "by_w", "id") == [b"0", b"1"]
         before = steps(server)
-        assert connection.tokens(1, "^=", 1, "key 155", 99, 0)[2:] == [b"%d" % id for id in range(1550, 1560)]
+        assert connection.tokens(1, "=", 1, "key 1555", 99, 0) == [b"0", b"1", b"1555"]
         assert steps(server) - before < 100
 
 

@@ -126,6 +126,17 @@ def test_null_that_no_trigger_mends_is_an_error(make_twins: MakeTwins) -> None:
     assert error_number(raised.value) == twins.sql_error("INSERT INTO twin (id) VALUES (1)") == 1364
 
 
+def test_an_after_trigger_refuses_also_what_changes_nothing(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} VALUES (1, 5)")
+        signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 31000"
+        twins.sql(f"CREATE TRIGGER {table}_refuses AFTER UPDATE ON {table} FOR EACH ROW {signal}")
+    with pytest.raises(EngineError) as raised:
+        twins.index("n").update(1, [5])
+    assert error_number(raised.value) == twins.sql_error("UPDATE twin SET n = 5") == 31000
+
+
 def test_an_increment_passes_through_a_before_trigger(make_twins: MakeTwins) -> None:
     """A column that may not be NULL has a twin for the trigger, which an increment did not fill."""
     twins = make_twins("id INT PRIMARY KEY, n INT NOT NULL")

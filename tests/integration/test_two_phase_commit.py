@@ -65,3 +65,15 @@ def test_a_group_that_changes_rows_does_not_read_from_an_engine_of_one_phase(
     wire.send(INSERT % 3 + b"G\n" + FIND_IN_ARIA + b"E\n" + INSERT % 4)
     assert wire.lines(5) == [b"0\t1", b"0\t1", b"0\t1\t1", b"0\t1", b"0\t1"]
     assert set(ends_of_transactions(server)) == {"Xid"}
+
+
+def test_a_change_whose_trigger_reads_from_an_engine_of_one_phase_is_committed_for_itself(
+    server: RowSocketServer, database: Database, wire: RawConnection
+) -> None:
+    database.sql("CREATE TABLE r (id INT PRIMARY KEY, n INT)")
+    database.sql("CREATE TRIGGER b BEFORE INSERT ON r FOR EACH ROW SET NEW.n = (SELECT COUNT(*) FROM a)")
+    server.sql("FLUSH BINARY LOGS")
+    open_ids(wire, database, (3, "r", "id"))
+    wire.send(b"".join(INSERT % number + b"3\t+\t1\t%d\n" % number for number in range(20)))
+    assert wire.lines(40) == [b"0\t1"] * 40
+    assert ends_of_transactions(server).count("Xid") == 20

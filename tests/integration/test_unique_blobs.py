@@ -88,6 +88,32 @@ def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -
     pages.assert_equal()
 
 
+ONE_HASH = ("acgc", "acnt")
+"""Two values that the server's hash of a BLOB does not tell apart."""
+
+
+@pytest.fixture
+def of_one_hash(make_twins: MakeTwins) -> Twins:
+    """Twins with two rows: the server looks for a long key by its hash, and finds both."""
+    twins = make_twins("id INT PRIMARY KEY, body BLOB, n INT, UNIQUE (body) USING HASH")
+    for number, body in enumerate(ONE_HASH, start=1):
+        twins.index("id,body,n").insert([number, body, number])
+        twins.sql("INSERT INTO twin VALUES (%s, %s, %s)", number, body, number)
+    return twins
+
+
+def test_an_upsert_changes_the_row_of_its_value_and_none_of_the_same_hash(of_one_hash: Twins) -> None:
+    of_one_hash.index("id,body,n").upsert([3, ONE_HASH[1], 5], update=["n"])
+    of_one_hash.sql("INSERT INTO twin VALUES (3, %s, 5) ON DUPLICATE KEY UPDATE n = 5", ONE_HASH[1])
+    of_one_hash.assert_equal()
+
+
+def test_a_replace_takes_the_row_of_its_value_and_none_of_the_same_hash(of_one_hash: Twins) -> None:
+    of_one_hash.index("id,body,n").replace([3, ONE_HASH[1], 5])
+    of_one_hash.sql("REPLACE INTO twin VALUES (3, %s, 5)", ONE_HASH[1])
+    of_one_hash.assert_equal()
+
+
 def test_an_update_whose_key_is_taken_names_that_key(start: Start) -> None:
     """Not the one of a row that was kept before."""
     server = start(

@@ -207,6 +207,13 @@ def test_half_a_hash_key_is_refused(make_twins: MakeTwins) -> None:
     assert len(twins.rows()) == 2
 
 
+def test_a_hash_key_of_the_empty_text_finds_the_member(make_twins: MakeTwins) -> None:
+    """Where an index has an order, a find also goes to the rows of no member, which are shown as empty."""
+    twins = make_twins("id INT PRIMARY KEY, v ENUM('a', '', 'b'), KEY k (v) USING HASH", "ENGINE=MEMORY")
+    twins.sql("INSERT INTO t VALUES (1, 'a'), (2, ''), (3, 'b'), (4, '')")
+    assert sorted(twins.index("id", "k").find("", limit=None)) == [(b"2",), (b"4",)]
+
+
 @pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
 def test_an_index_over_a_hidden_hash_can_not_be_opened(make_twins: MakeTwins, engine: str) -> None:
     twins = make_twins("id INT PRIMARY KEY, w TEXT, UNIQUE KEY long_one (w)", f"ENGINE={engine}")

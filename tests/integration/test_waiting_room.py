@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import pymysql
 import pytest
 
 from support.gate import gate, wait_at_gate
@@ -208,6 +209,53 @@ def test_the_victim_of_a_metadata_deadlock_is_tried_again(
             holder.execute("UNLOCK TABLES")
             thread.join()
         assert connection.lines(4) == GROUP_DONE
+
+
+@contextlib.contextmanager
+def heavier(database: Database, first_id: int) -> Iterator[pymysql.cursors.Cursor]:
+    """A session with a transaction that InnoDB undoes last, as it has changed most."""
+    with database.session() as session:
+        session.execute("BEGIN")
+        session.execute(f"INSERT INTO much SELECT seq FROM seq_{first_id}_to_{first_id + 500}")
+        yield session
+
+
+def test_the_victim_of_one_deadlock_after_the_other_in_a_trigger_is_tried_again(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The trigger waits for the row of `a`, which one session has and then the next. Each of them comes to
+    the row whose trigger it is."""
+    database.sql("CREATE TABLE much (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER counts AFTER INSERT ON b FOR EACH ROW UPDATE a SET n = n + 1")
+    come_to_it = "SELECT * FROM b WHERE id = 7 FOR UPDATE"
+
+    def is_inserted() -> bool:
+        uncommitted.execute("SELECT 1 FROM b WHERE id = 7")
+        return uncommitted.fetchall() != ()
+
+    with (
+        client(server) as connection,
+        database.session() as uncommitted,
+        heavier(database, 1) as first,
+        heavier(database, 1001) as second,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        uncommitted.execute("SET SESSION tx_isolation = 'READ-UNCOMMITTED'")
+        first.execute("SELECT * FROM a FOR UPDATE")
+        has_it = thread.submit(second.execute, "SELECT * FROM a FOR UPDATE")
+        server.wait_until("the second waits", lambda: row_lock_waits(server) == 1)
+        connection.send(b"1\t+\t2\t7\t7\n")
+        server.wait_until("the request waits alone", lambda: server.counter("waited_alone") == 1)
+        server.wait_until("in its trigger", lambda: is_inserted() and row_lock_waits(server) == 2)
+        first.execute(come_to_it)
+        server.wait_until("it is undone", lambda: not is_inserted())
+        first.execute("COMMIT")
+        has_it.result()
+        server.wait_until("in its trigger again", lambda: is_inserted() and row_lock_waits(server) == 1)
+        second.execute(come_to_it)
+        second.execute("COMMIT")
+        assert connection.line() == b"0\t1"
+    assert database.sql("SELECT a.n, b.n FROM a, b") == [(1, 7)]
 
 
 def test_a_row_of_rocksdb_is_waited_for_as_long_as_one_of_innodb(start: Start) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import rowsocket
 from rowsocket import Connection, EngineError, Filter, Pending, Value
-from support.mariadb import RowSocketServer
+from support.mariadb import RowSocketServer, Start
 from support.twins import Twins, error_number
 
 MakeTwins = Callable[..., Twins]
@@ -327,12 +327,12 @@ def test_a_decrement_out_of_range_is_an_error_and_changes_nothing(make_twins: Ma
     ],
 )
 def test_a_decrement_does_not_cross_zero(make_twins: MakeTwins, start: str, amount: str, after: str) -> None:
-    twins = make_twins("id INT PRIMARY KEY, i INT, d DECIMAL(5,1), f DOUBLE")
-    twins.sql("INSERT INTO t VALUES (1, %s, %s, %s)", start, start, start)
-    for column in ("i", "d", "f"):
+    twins = make_twins("id INT PRIMARY KEY, i INT, d DECIMAL(5,1), f DOUBLE, t VARCHAR(9)")
+    twins.sql("INSERT INTO t VALUES (1, %s, %s, %s, %s)", start, start, start, start)
+    for column in ("i", "d", "f", "t"):
         assert twins.index(column).decrement(1, [amount]) == (0 if after == start else 1), column
-    assert twins.sql("SELECT i + 0, d + 0.0, f + 0 FROM t") == [
-        (after.encode(), f"{after}.0".encode(), after.encode())
+    assert twins.sql("SELECT i + 0, d + 0.0, f + 0, t FROM t") == [
+        (after.encode(), f"{after}.0".encode(), after.encode(), after.encode())
     ]
 
 
@@ -365,6 +365,13 @@ def test_fetch_and_increment_returns_the_rows_as_they_were(make_twins: MakeTwins
 def test_what_is_no_number_can_not_be_incremented(users: Twins) -> None:
     with users.unchanged(), pytest.raises(rowsocket.ServerError):
         users.index("name").increment(1, [1])
+
+
+@pytest.mark.parametrize("amount", ["one", "1.5", "1e2", "0x1"])
+def test_what_is_no_whole_number_can_not_be_added_to_one(users: Twins, amount: str) -> None:
+    with users.unchanged(), pytest.raises(rowsocket.EngineError) as raised:
+        users.index("n").increment(1, [amount])
+    assert raised.value.number == 1292
 
 
 # ── what SQL enforces ───────────────────────────────────────────────────────────────────────────────────────
@@ -534,6 +541,15 @@ def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(
         sql.commit()
         assert incremented.result() == 1
     assert server.sql("SELECT n FROM d.t ORDER BY id") == [(6,), (200,)]
+
+
+def test_without_a_cluster_a_table_needs_no_primary_key_whatever_a_cluster_would_ask(start: Start) -> None:
+    server = start(RowSocketServer, {"wsrep-certify-nonPK": "OFF"})
+    server.sql("CREATE DATABASE d")
+    server.sql("CREATE TABLE d.t (n INT, KEY (n))")
+    with rowsocket.connect(*server.write_address()) as writer:
+        writer.open_index("d", "t", "n", "n").insert([1])
+    assert server.sql("SELECT n FROM d.t") == [(1,)]
 
 
 def test_every_write_of_aria_is_there_and_a_failed_one_is_not(make_twins: MakeTwins) -> None:

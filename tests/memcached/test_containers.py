@@ -63,6 +63,16 @@ def test_a_row_that_has_only_another_key_of_the_new_one_is_left(
     assert cache_server.sql("SELECT k, v FROM app.other_key") == [("a", 1)]
 
 
+def test_a_row_without_a_key_is_not_the_one_of_the_key_0(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    cache_server.sql("CREATE OR REPLACE TABLE app.no_key (k INT, v INT, PRIMARY KEY (v), UNIQUE by_k (k))")
+    cache_server.sql("INSERT INTO app.no_key VALUES (NULL, 1)")
+    cache_server.contain("no_key", "app.no_key", flags="0", cas=None, expires=None, index="by_k")
+    assert cache.store("set @@no_key.0 0 0", b"1").startswith("SERVER_ERROR")
+    assert cache_server.sql("SELECT k, v FROM app.no_key") == [(None, 1)]
+
+
 def test_a_connection_can_choose_its_container(
     cache: MemcachedConnection, cache_server: MemcachedServer
 ) -> None:

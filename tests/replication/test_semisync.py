@@ -168,7 +168,7 @@ def test_flush_status_hides_no_wait_that_is_cut(start: Start) -> None:
         thread = thread_that_waits(primary, "rowsocket")
         status = "STATUS" if primary.tree.series == "10.11" else "GLOBAL STATUS"
         primary.sql(f"FLUSH LOCAL {status}")  # it is not replicated, and so waits for nobody
-        primary.sql(f"KILL {thread}")
+        primary.sql(f"KILL QUERY {thread}")
         assert wire.closed()
 
 

@@ -66,6 +66,15 @@ def test_a_server_that_is_read_only_says_so_as_a_replica_of_redis(emptied: RespS
         emptied.sql("DROP USER reader@localhost")
 
 
+def test_a_server_whose_innodb_is_read_only_says_so_too(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-port-resp": 0})
+    server.sql("CREATE DATABASE shop")
+    server.sql("CREATE TABLE shop.user (id INT PRIMARY KEY, name TEXT)")
+    server.restart({"innodb-read-only": 1})
+    with RespConnection(("127.0.0.1", server.resp_port)) as client:
+        assert client.command("HSET", "shop.user:1", "name", "Ann").startswith(b"-READONLY sql 1836")
+
+
 def test_a_container_names_no_table_to_a_client_without_rights(start: Start) -> None:
     server = start(RespServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
     server.prepare()
