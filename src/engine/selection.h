@@ -145,6 +145,8 @@ struct Use {
 
   Intent intent;
   Demand demand;
+  /// It goes on with an insert whose rows stand alone: no transaction can begin with it.
+  bool is_further_row = false;
 };
 
 }  // namespace rowsocket::engine

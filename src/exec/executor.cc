@@ -314,7 +314,7 @@ void Executor::note_places(const Job& job) {
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
-  bool is_expected = job.client->long_us_left > 0;
+  bool is_expected = writes(*job.request) && job.client->long_us_left > 0;
   bool is_expected_of_all = false;
   write_.for_each_place([&](LongRequests::Place place) {
     is_expected |= long_requests_->expects(place);

@@ -89,7 +89,9 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   try {
     engine::Cursor* cursor = nullptr;
     transaction_.note_request();
-    const Begin begin = session_.begin_request(selection, {intent, demand_of(request)}, cursor, error);
+    engine::Use use(intent, demand_of(request));
+    use.is_further_row = is_further_row_;
+    const Begin begin = session_.begin_request(selection, use, cursor, error);
     if (begin != Begin::ready) {
       out.set_bytes_max(out_bytes_max);
       return begin;
@@ -257,11 +259,13 @@ bool Runner::may_wait_on() {
 Begin Runner::run_row_alone(engine::Selection& selection, const Insert& insert, size_t number,
                             RowCounts& rows, RowOutcome& outcome) {
   Error error;
+  is_further_row_ = number > 0;
   const Begin begin =
       run_statement(selection, insert, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
         error =
             Insertion(cursor, insert, selection.column_count(), bounds_, own_rows).run_row(number, outcome);
       });
+  is_further_row_ = false;
   if (begin != Begin::ready) {
     outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
   }

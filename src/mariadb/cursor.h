@@ -87,7 +87,7 @@ class Cursor final : public engine::Cursor {
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);
   [[nodiscard]] Error prepare(Change change);
-  void note_change(bool is_update);
+  void note_removal();
   [[nodiscard]] bool stands_on_row() const;
   engine::Step stand(engine::Step step);
 

@@ -49,7 +49,7 @@ bool has_other_entries(const TABLE* table) {
   const my_ptrdiff_t distance = table->record[1] - table->record[0];
   for (Field* const* field = table->field; *field != nullptr; ++field) {
     if (((*field)->flags & PART_KEY_FLAG) != 0 &&
-        ((*field)->vcol_info != nullptr ||
+        ((*field)->vcol_info != nullptr || ((*field)->flags & BLOB_FLAG) != 0 ||
          (*field)->is_null() != (*field)->is_null_in_record(table->record[1]) ||
          (*field)->cmp_binary_offset(static_cast<uint>(distance)) != 0)) {
       return true;
@@ -165,8 +165,8 @@ Error Cursor::change_row(std::span<const Assignment> assignments, bool keeps_sig
     return error;
   }
   Error error = noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
-  if (changed) {
-    note_change(true);
+  if (changed && open_->shows_removed_entries() && has_other_entries(table_)) [[unlikely]] {
+    note_removal();
   }
   return error;
 }
@@ -180,14 +180,14 @@ Error Cursor::delete_row(bool& deleted) {
   }
   Error error = noted(mariadb::delete_row(thd_, table_, deleted));
   if (deleted) {
-    note_change(false);
+    note_removal();
   }
   return error;
 }
 
-/// A row was updated, or else deleted.
-void Cursor::note_change(bool is_update) {
-  if (open_->shows_removed_entries() && (!is_update || has_other_entries(table_))) [[unlikely]] {
+/// A row has left a place that it had in an index.
+void Cursor::note_removal() {
+  if (open_->shows_removed_entries()) [[unlikely]] {
     has_removed_entries_ = true;
     avoid_removed_entries();
   }
@@ -207,8 +207,9 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   }
   Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, ids_, outcome));
   may_have_left_row_ = may_have_left_row_ || (outcome.has_id && may_leave_row(thd_, error));
-  if (outcome.rows_affected > 1) {
-    note_change(row.on_duplicate == OnDuplicate::change);
+  if (outcome.rows_affected > 1 && open_->shows_removed_entries() &&
+      (row.on_duplicate != OnDuplicate::change || has_other_entries(table_))) [[unlikely]] {
+    note_removal();
   }
   if (hides_kept_id_ && row.on_duplicate == OnDuplicate::keep && outcome.rows_affected == 0) {
     outcome.id = 0;

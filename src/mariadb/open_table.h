@@ -151,8 +151,8 @@ class OpenTable {
   static void close_list(THD* thd, const MDL_savepoint& before);
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);
-  [[nodiscard]] Opening open_with_children(THD* thd, const MDL_savepoint& before, Error& error);
-  [[nodiscard]] bool lock_names(THD* thd, const ForeignChildren::Tables& tables);
+  [[nodiscard]] bool open_whole_list(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] bool find_all_children(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening check_opened(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
   void keep(THD* thd);

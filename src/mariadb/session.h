@@ -169,7 +169,7 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, const engine::Use& use,
                                              BoundSelection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
-  [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent,
+  [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, const engine::Use& use,
                                    Error& error);
   [[nodiscard]] engine::Begin prepare_write(const OpenTable& table, Error& error);
   [[nodiscard]] bool ends_own_statement();

@@ -142,7 +142,7 @@ Begin Session::join_statement(const engine::Selection& selection, const engine::
     }
   }
   if (begin == Begin::ready) {
-    begin = lock(side->open, intent, error);
+    begin = lock(side->open, use, error);
     side->open->note_account(rights_.number());
   }
   if (begin != Begin::ready && ends_own_statement()) {
@@ -156,11 +156,11 @@ bool Session::ends_own_statement() {
   return !transaction_.in_group_of_one_statement() && transaction_.statement().kind() == Statement::Kind::own;
 }
 
-Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Error& error) {
-  if (const Begin begin = transaction_.admit(*table, intent, error); begin != Begin::ready) {
+Begin Session::lock(const std::shared_ptr<OpenTable>& table, const engine::Use& use, Error& error) {
+  if (const Begin begin = transaction_.admit(*table, use, error); begin != Begin::ready) {
     return begin;
   }
-  const bool writes = intent != Intent::read;
+  const bool writes = use.intent != Intent::read;
   if (writes) {
     if (const Begin begin = prepare_write(*table, error); begin != Begin::ready) {
       return begin;

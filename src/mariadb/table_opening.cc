@@ -58,6 +58,15 @@ void restart_lex(THD* thd) {
   lex_start(thd);
 }
 
+bool lock_names(THD* thd, const ForeignChildren::Tables& tables) {
+  return std::all_of(tables.begin(), tables.end(), [thd](const ForeignChildren::Table& table) {
+    MDL_request request;
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, table.database.c_str(), table.name.c_str(), MDL_SHARED,
+                     MDL_TRANSACTION);
+    return !thd->mdl_context.acquire_lock(&request, static_cast<double>(thd->variables.lock_wait_timeout));
+  });
+}
+
 bool names_unique_checks(const LEX_CSTRING& text) {
   constexpr std::string_view name = "unique_checks";
   const char* const end = text.str + text.length;
@@ -239,24 +248,32 @@ Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& er
   return conflict ? Opening::wait : Opening::failed;
 }
 
-Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error) {
-  const BesideStatement beside(thd);
-  const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
-  error = {};
+/// False where the list was not opened; then nothing of it is open but what `fail_to_open` closes.
+bool OpenTable::open_whole_list(THD* thd, const MDL_savepoint& before, Error& error) {
   for (uint32_t tries_left = limits::malformed_triggers_tries; tries_left > 0; --tries_left) {
     if (!open_list(thd, error)) {
-      return fail_to_open(thd, before, error);
+      return false;
     }
     clear_diagnostics(thd);
     if (!drop_malformed_triggers(thd)) [[likely]] {
       break;
     }
     if (thd->killed != NOT_KILLED || Galera::is_aborted(thd)) {
-      return fail_to_open(thd, before, error);  // it is this session that was interrupted
+      return false;  // it is this session that was interrupted
     }
     if (tries_left > 1) {  // else they are malformed for good: a change of the table fails, as in SQL
       close_list(thd, before);
     }
+  }
+  return true;
+}
+
+Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error) {
+  const BesideStatement beside(thd);
+  const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
+  error = {};
+  if (!open_whole_list(thd, before, error)) {
+    return fail_to_open(thd, before, error);
   }
   if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
       [[unlikely]] {
@@ -268,46 +285,33 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
       return added;
     }
   }
-  if (const Opening opening = open_with_children(thd, before, error); opening != Opening::ready) {
-    return opening;
+  if (intent_ == engine::Intent::write && !find_all_children(thd, before, error)) [[unlikely]] {
+    return fail_to_open(thd, before, error);
   }
   return check_opened(thd, alone_in_statement, before);
 }
 
-/// The tables of the list are open, before and after.
-Opening OpenTable::open_with_children(THD* thd, const MDL_savepoint& before, Error& error) {
-  if (intent_ != engine::Intent::write) {
-    return Opening::ready;
-  }
+/// The tables of the list are open, before and after. With the names of missing children locked, no ALTER
+/// TABLE is at its end in one of them, until the transaction ends: then they are found, or are none any more.
+bool OpenTable::find_all_children(THD* thd, const MDL_savepoint& before, Error& error) {
   try {
-    // Other triggers reach other tables.
-    const std::string opening = database_ + '\0' + name_ + '\0' + static_cast<char>(events_);
-    ForeignChildren::Tables found = ForeignChildren::in(&list_);
-    if (const ForeignChildren::Tables missing = children_.missing(opening, found); !missing.empty())
-        [[unlikely]] {
-      close_list(thd, before);
-      if (!lock_names(thd, missing) || !open_list(thd, error)) {
-        return fail_to_open(thd, before, error);
+    ForeignChildren::Tables locked;
+    for (;;) {
+      const ForeignChildren::Tables missing =
+          children_.missing(ForeignChildren::in(thd, &list_), locked);
+      if (missing.empty()) [[likely]] {
+        return true;
       }
-      clear_diagnostics(thd);
-      found = ForeignChildren::in(&list_);
+      close_list(thd, before);
+      locked.insert(locked.end(), missing.begin(), missing.end());
+      if (!lock_names(thd, locked) || !open_whole_list(thd, thd->mdl_context.mdl_savepoint(), error)) {
+        return false;
+      }
     }
-    children_.set(opening, std::move(found));
-    return Opening::ready;
   } catch (const std::bad_alloc&) {
     error = ErrorCode::out_of_memory;
-    return fail_to_open(thd, before, error);
+    return false;
   }
-}
-
-/// No ALTER TABLE is at its end in one of them, until the transaction ends.
-bool OpenTable::lock_names(THD* thd, const ForeignChildren::Tables& tables) {
-  return std::all_of(tables.begin(), tables.end(), [thd](const ForeignChildren::Table& table) {
-    MDL_request request;
-    MDL_REQUEST_INIT(&request, MDL_key::TABLE, table.database.c_str(), table.name.c_str(), MDL_SHARED,
-                     MDL_TRANSACTION);
-    return !thd->mdl_context.acquire_lock(&request, static_cast<double>(thd->variables.lock_wait_timeout));
-  });
 }
 
 /// The tables of the list are open, before and after.
@@ -322,11 +326,7 @@ Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, 
     return fail_to_open(thd, before, error);
   }
   clear_diagnostics(thd);
-  if (!open_list(thd, error)) {
-    return fail_to_open(thd, before, error);
-  }
-  clear_diagnostics(thd);
-  return Opening::ready;
+  return open_whole_list(thd, before, error) ? Opening::ready : fail_to_open(thd, before, error);
 }
 
 /// What is open now, and whether it can be used in the statement under way.
@@ -340,7 +340,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
   shows_removed_entries_ = is_rocksdb(table);
-  triggers_show_removed_entries_ = needs_own_statement_ && has_rocksdb(&list_);
+  triggers_show_removed_entries_ = needs_own_statement_ && has_rocksdb(list_.next_global);
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

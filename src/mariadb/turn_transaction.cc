@@ -102,10 +102,11 @@ bool TurnTransaction::was_undone_by_server() const {
   return facts_.engines_joined && thd_->transaction->all.ha_list == nullptr;
 }
 
-Begin TurnTransaction::admit(const OpenTable& table, Intent intent, Error& error) const {
+Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Error& error) const {
+  const Intent intent = use.intent;
   if (facts_.group == Group::none &&
       (parts_two_phases(table, intent) ||
-       (facts_.has_removed_entries && table.triggers_show_removed_entries()))) {
+       (facts_.has_removed_entries && table.triggers_show_removed_entries() && !use.is_further_row))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {

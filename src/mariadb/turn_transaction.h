@@ -98,7 +98,7 @@ class TurnTransaction {
   [[nodiscard]] bool was_undone_by_server() const;
 
   /// Whether the open table can be used beside what the transaction has done. Never `wait`.
-  [[nodiscard]] engine::Begin admit(const OpenTable& table, engine::Intent intent, Error& error) const;
+  [[nodiscard]] engine::Begin admit(const OpenTable& table, const engine::Use& use, Error& error) const;
   /// A backup can not begin between a change of the table and the commit.
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, ulong patience_s, Error& error);
   /// A backup can not begin to block commits before the commit.

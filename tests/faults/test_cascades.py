@@ -6,32 +6,49 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from support.mariadb import Database, RowSocketServer, Start
 
 
-def test_a_change_waits_for_the_end_of_the_alter_of_a_child(start: Start, fault: Path) -> None:
-    """Between the renames at the end of the ALTER, InnoDB knows of no child."""
+CHANGES = {
+    "an update": (b"1\t=\t1\t1\t1\t0\tU\t3", b"0\t1\t1", [3]),
+    "a delete": (b"1\t=\t1\t1\t1\t0\tD", b"0\t1\t1", []),
+    "a trigger of another table": (b"2\t+\t1\t3", b"0\t1", [3]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_waits_for_the_end_of_the_alter_of_a_child(start: Start, fault: Path, change: str) -> None:
+    """Between the renames at the end of the ALTER, InnoDB knows of no child. What the first change was is of
+    no account."""
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     database = Database(server, "d")
     database.sql("CREATE TABLE parent (id INT PRIMARY KEY, k INT UNIQUE)")
     database.sql("""
         CREATE TABLE child (
-          id INT PRIMARY KEY, k INT, FOREIGN KEY (k) REFERENCES parent (k) ON UPDATE CASCADE
+          id INT PRIMARY KEY, k INT,
+          FOREIGN KEY (k) REFERENCES parent (k) ON UPDATE CASCADE ON DELETE CASCADE
         )
     """)
     database.sql("INSERT INTO parent VALUES (1, 1)")
     database.sql("INSERT INTO child VALUES (1, 1)")
+    database.sql("CREATE TABLE other (k INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER b BEFORE INSERT ON other FOR EACH ROW UPDATE parent SET k = NEW.k")
+    request, reply, keys = CHANGES[change]
     with server.raw("write") as client, ThreadPoolExecutor(1) as thread:
-        replies = client.ask_all(b"P\t1\td\tparent\t\tk", b"1\t=\t1\t1\t1\t0\tU\t2")
-        assert replies == [b"0\t1", b"0\t1\t1"]
+        opened = client.ask_all(b"P\t1\td\tparent\t\tk", b"P\t2\td\tother\t\tk")
+        assert opened == [b"0\t1"] * 2
+        assert client.ask(b"1\t=\t1\t1\t1\t0\tU\t2") == b"0\t1\t1"
         fault.write_text("rename /child.frm")
         altered = thread.submit(database.sql, "ALTER TABLE child FORCE, ALGORITHM=COPY")
         try:
             server.wait_until("the rename waits", fault.with_name(f"{fault.name}.waits").exists)
-            client.send(b"1\t=\t1\t1\t1\t0\tU\t3\n")
+            client.send(request + b"\n")
             server.wait_until("the change waits", lambda: server.counter("parked") > 0)
         finally:
             fault.unlink()
         altered.result()
-        assert client.line() == b"0\t1\t1"
-    assert database.sql("SELECT parent.k, child.k FROM parent, child") == [(3, 3)]
+        assert client.line() == reply
+    for table in ("parent", "child"):
+        assert database.sql(f"SELECT k FROM {table}") == [(key,) for key in keys]
