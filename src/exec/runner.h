@@ -124,7 +124,7 @@ class Runner {
   uint64_t rows_read_ = 0;
   Walked walked_;
   bool is_further_row_ = false;  ///< the statement under way is of one, see engine::Use
-  bool has_lone_rows_ = false;  ///< some may be committed before its end
+  bool has_lone_rows_ = false;   ///< some may be committed before its end
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

@@ -33,15 +33,16 @@ ForeignChildren::Families ForeignChildren::in(THD* thd, const TABLE_LIST* list) 
   Families found;
   for (; list != nullptr; list = list->next_global) {
     if (const TABLE* const table = list->table; table != nullptr && list->lock_type >= TL_FIRST_WRITE) {
-      found.push_back({std::string(table->s->db.str) + '\0' + table->s->table_name.str, children_of(thd, table)});
+      found.push_back(
+          {std::string(table->s->db.str) + '\0' + table->s->table_name.str, children_of(thd, table)});
     }
   }
   return found;
 }
 
 ForeignChildren::Tables ForeignChildren::missing(Families found, const Tables& locked) {
-  const bool has_children = std::any_of(found.begin(), found.end(),
-                                        [](const Family& family) { return !family.children.empty(); });
+  const bool has_children =
+      std::any_of(found.begin(), found.end(), [](const Family& family) { return !family.children.empty(); });
   if (!has_children && !knows_any_.load(std::memory_order_acquire)) [[likely]] {
     return {};
   }

@@ -297,8 +297,7 @@ bool OpenTable::find_all_children(THD* thd, const MDL_savepoint& before, Error& 
   try {
     ForeignChildren::Tables locked;
     for (;;) {
-      const ForeignChildren::Tables missing =
-          children_.missing(ForeignChildren::in(thd, &list_), locked);
+      const ForeignChildren::Tables missing = children_.missing(ForeignChildren::in(thd, &list_), locked);
       if (missing.empty()) [[likely]] {
         return true;
       }

@@ -10,7 +10,6 @@ import pytest
 
 from support.mariadb import Database, RowSocketServer, Start
 
-
 CHANGES = {
     "an update": (b"1\t=\t1\t1\t1\t0\tU\t3", b"0\t1\t1", [3]),
     "a delete": (b"1\t=\t1\t1\t1\t0\tD", b"0\t1\t1", []),

@@ -65,8 +65,10 @@ def served(start: Start, engine: str) -> tuple[RowSocketServer, Database]:
 def opened(server: RowSocketServer) -> RawConnection:
     client = server.raw("write")
     replies = client.ask_all(
-        b"P\t1\tapp\tt\t\tid,g,n", b"P\t2\tapp\tt\tby_g\tid,g,n", b"P\t3\tapp\tadditions\t\tg",
-        b"P\t4\tapp\tt\tby_g\tg,id"
+        b"P\t1\tapp\tt\t\tid,g,n",
+        b"P\t2\tapp\tt\tby_g\tid,g,n",
+        b"P\t3\tapp\tadditions\t\tg",
+        b"P\t4\tapp\tt\tby_g\tg,id",
     )
     assert replies == [b"0\t1"] * 4
     return client
@@ -104,7 +106,9 @@ def test_rows_that_stand_alone_are_inserted_where_their_triggers_move_others(
 ) -> None:
     """No row behind the first one can be asked to begin a transaction."""
     server, database = served(start, engine)
-    database.sql("CREATE TRIGGER m AFTER INSERT ON additions FOR EACH ROW UPDATE t SET g = NEW.g WHERE id = 2")
+    database.sql(
+        "CREATE TRIGGER m AFTER INSERT ON additions FOR EACH ROW UPDATE t SET g = NEW.g WHERE id = 2"
+    )
     with opened(server) as client:
         assert client.ask_all(MOVE, b"3\t++\t1\t2\t1\t7\tE")[1].startswith(b"0\t")
         assert client.ask(ROWS_OF_1 + b"\t#") == b"0\t1\t1"
