@@ -51,3 +51,42 @@ def test_a_change_waits_for_the_end_of_the_alter_of_a_child(start: Start, fault:
         assert client.line() == reply
     for table in ("parent", "child"):
         assert database.sql(f"SELECT k FROM {table}") == [(key,) for key in keys]
+
+
+def test_a_parent_whose_child_was_dropped_is_written_to_as_before(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE parent (id INT PRIMARY KEY, n INT)")
+    database.sql("CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))")
+    database.sql("INSERT INTO parent VALUES (1, 0)")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\td\tparent\t\tn") == b"0\t1"
+        change = b"1\t=\t1\t1\t1\t0\t+\t1"
+        assert client.ask(change) == b"0\t1\t1"
+        database.sql("DROP TABLE child")
+        assert client.ask_all(change, change) == [b"0\t1\t1"] * 2
+    assert database.sql("SELECT n FROM parent") == [(3,)]
+
+
+def test_no_parent_is_deleted_that_a_child_at_the_end_of_its_alter_refers_to(
+    start: Start, fault: Path
+) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))")
+    database.sql("INSERT INTO parent VALUES (1)")
+    database.sql("INSERT INTO child VALUES (1)")
+    with server.raw("write") as client, ThreadPoolExecutor(1) as thread:
+        assert client.ask_all(b"P\t1\td\tparent\t\tid", b"1\t+\t1\t2") == [b"0\t1"] * 2
+        fault.write_text("rename /child.frm")
+        altered = thread.submit(database.sql, "ALTER TABLE child FORCE, ALGORITHM=COPY")
+        try:
+            server.wait_until("the rename waits", fault.with_name(f"{fault.name}.waits").exists)
+            client.send(b"1\t=\t1\t1\t1\t0\tD\n")
+            server.wait_until("the delete waits", lambda: server.counter("parked") > 0)
+        finally:
+            fault.unlink()
+        altered.result()
+        assert client.line() == b"1\t1\t152"
+    assert database.sql("SELECT id FROM parent ORDER BY id") == [(1,), (2,)]
