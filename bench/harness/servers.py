@@ -28,9 +28,9 @@ SERVER_CPU = 0
 GENERATOR_CPU = 1
 START_TIMEOUT_S = 20.0
 
-# The hash index has a cell for every 512 bytes of the buffer pool, in so many parts, of which one index uses
-# one. With a small pool, or many parts, its chains are long, and every figure is mostly their cache misses. A
-# scenario reads one table with one thread: further parts would be memory that no lookup can use.
+# The hash index has a cell for every 512 bytes of the buffer pool. They are in parts, and one index uses one
+# of them. With a small pool, or many parts, its chains are long: most of every figure is their cache misses.
+# A scenario reads one table with one thread: further parts would be memory that no lookup can use.
 DATABASE_OPTIONS: Options = {
     "innodb-buffer-pool-size": "2G",
     "innodb-log-file-size": "512M",

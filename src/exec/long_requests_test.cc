@@ -63,6 +63,17 @@ class LongRequestsTest : public ExecutorTest {
     end();
   }
 
+  /// Before inserts of the other connection, which together take as long as a long write did.
+  void pay_with_two_commits() {
+    for (int time = 0; time < 2; ++time) {
+      begin();
+      send(one, add_stock());
+      commit_for(took_us / 2);
+      send(other, insert());
+      end();
+    }
+  }
+
   void other_writes_quickly(int times, std::optional<Ask> request = {}) {
     for (int time = 0; time < times; ++time) {
       begin();
@@ -250,25 +261,13 @@ TEST_F(LongRequestsTest, commits_of_nothing_do_not_make_good_for_it) {
 
 TEST_F(LongRequestsTest, where_a_commit_takes_longer_fewer_make_good_for_it) {
   take_long({insert()});
-  for (int time = 0; time < 2; ++time) {
-    begin();
-    send(one, add_stock());
-    commit_for(took_us / 2);
-    send(other, insert());
-    end();
-  }
+  pay_with_two_commits();
   EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, of_its_own_client_too_for_no_longer_than_it_took) {
   insert_for(other, took_us);
-  for (int time = 0; time < 2; ++time) {
-    begin();
-    send(one, add_stock());
-    commit_for(took_us / 2);
-    send(other, insert());
-    end();
-  }
+  pay_with_two_commits();
   EXPECT_FALSE(commits_before(insert()));
 }
 

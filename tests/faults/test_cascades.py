@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +17,21 @@ CHANGES = {
     "a delete": (b"1\t=\t1\t1\t1\t0\tD", b"0\t1\t1", []),
     "a trigger of another table": (b"2\t+\t1\t3", b"0\t1", [3]),
 }
+
+
+@contextlib.contextmanager
+def child_at_the_end_of_its_alter(database: Database, fault: Path) -> Iterator[None]:
+    """Between the two renames; afterwards the ALTER is done."""
+    fault.write_text("rename /child.frm")
+    with ThreadPoolExecutor(1) as thread:
+        altered = thread.submit(database.sql, "ALTER TABLE child FORCE, ALGORITHM=COPY")
+        try:
+            waits = fault.with_name(f"{fault.name}.waits")
+            database.server.wait_until("the rename waits", waits.exists)
+            yield
+        finally:
+            fault.unlink()
+        altered.result()
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -35,19 +52,13 @@ def test_a_change_waits_for_the_end_of_the_alter_of_a_child(start: Start, fault:
     database.sql("CREATE TABLE other (k INT PRIMARY KEY)")
     database.sql("CREATE TRIGGER b BEFORE INSERT ON other FOR EACH ROW UPDATE parent SET k = NEW.k")
     request, reply, keys = CHANGES[change]
-    with server.raw("write") as client, ThreadPoolExecutor(1) as thread:
+    with server.raw("write") as client:
         opened = client.ask_all(b"P\t1\td\tparent\t\tk", b"P\t2\td\tother\t\tk")
         assert opened == [b"0\t1"] * 2
         assert client.ask(b"1\t=\t1\t1\t1\t0\tU\t2") == b"0\t1\t1"
-        fault.write_text("rename /child.frm")
-        altered = thread.submit(database.sql, "ALTER TABLE child FORCE, ALGORITHM=COPY")
-        try:
-            server.wait_until("the rename waits", fault.with_name(f"{fault.name}.waits").exists)
+        with child_at_the_end_of_its_alter(database, fault):
             client.send(request + b"\n")
             server.wait_until("the change waits", lambda: server.counter("parked") > 0)
-        finally:
-            fault.unlink()
-        altered.result()
         assert client.line() == reply
     for table in ("parent", "child"):
         assert database.sql(f"SELECT k FROM {table}") == [(key,) for key in keys]
@@ -77,16 +88,10 @@ def test_no_parent_is_deleted_that_a_child_at_the_end_of_its_alter_refers_to(
     database.sql("CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))")
     database.sql("INSERT INTO parent VALUES (1)")
     database.sql("INSERT INTO child VALUES (1)")
-    with server.raw("write") as client, ThreadPoolExecutor(1) as thread:
+    with server.raw("write") as client:
         assert client.ask_all(b"P\t1\td\tparent\t\tid", b"1\t+\t1\t2") == [b"0\t1"] * 2
-        fault.write_text("rename /child.frm")
-        altered = thread.submit(database.sql, "ALTER TABLE child FORCE, ALGORITHM=COPY")
-        try:
-            server.wait_until("the rename waits", fault.with_name(f"{fault.name}.waits").exists)
+        with child_at_the_end_of_its_alter(database, fault):
             client.send(b"1\t=\t1\t1\t1\t0\tD\n")
             server.wait_until("the delete waits", lambda: server.counter("parked") > 0)
-        finally:
-            fault.unlink()
-        altered.result()
         assert client.line() == b"1\t1\t152"
     assert database.sql("SELECT id FROM parent ORDER BY id") == [(1,), (2,)]
