@@ -108,6 +108,10 @@ class OpenTable {
   [[nodiscard]] bool shows_removed_entries() const { return shows_removed_entries_; }
   /// The same of a table that its triggers use, or that they change.
   [[nodiscard]] bool triggers_show_removed_entries() const { return triggers_show_removed_entries_; }
+  /// A write may change a full-text index of InnoDB. Where a statement is undone, InnoDB also forgets what
+  /// earlier ones of its transaction have added to the index for the same rows (fts_undo_last_stmt does not
+  /// find it any more). So a statement that may be undone comes first in its transaction.
+  [[nodiscard]] bool changes_fulltext() const { return changes_fulltext_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Another session waits for this table, or it was flushed: close it at the end of the turn.
@@ -181,6 +185,7 @@ class OpenTable {
   bool is_innodb_ = false;
   bool shows_removed_entries_ = false;
   bool triggers_show_removed_entries_ = false;
+  bool changes_fulltext_ = false;
 };
 
 /// True if the server's last error is that another session holds a metadata or table lock.

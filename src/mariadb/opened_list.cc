@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+
 #include "mariadb/opened_list.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 
@@ -48,6 +53,21 @@ bool is_rocksdb(const TABLE* table) {
 bool has_rocksdb(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     if (list->table != nullptr && is_rocksdb(list->table)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool has_fulltext_of_innodb(const TABLE* table) {
+  const TABLE_SHARE* const share = table->s;
+  return table->file->partition_ht()->db_type == DB_TYPE_INNODB &&
+         std::any_of(share->key_info, share->key_info + share->keys, is_fulltext);
+}
+
+bool writes_fulltext(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && list->lock_type >= TL_FIRST_WRITE && has_fulltext_of_innodb(list->table)) {
       return true;
     }
   }

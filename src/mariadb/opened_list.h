@@ -23,4 +23,7 @@ namespace rowsocket::mariadb {
 [[nodiscard]] bool is_rocksdb(const TABLE* table);
 [[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
 
+/// A write may change a full-text index of InnoDB.
+[[nodiscard]] bool writes_fulltext(const TABLE_LIST* list);
+
 }  // namespace rowsocket::mariadb

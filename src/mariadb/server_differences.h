@@ -30,6 +30,7 @@ inline uchar* allocate_bytes(THD* thd, size_t byte_count) {
 inline const TYPELIB* members_of(const Field* field) { return field->get_typelib(); }
 
 inline bool is_spatial(const KEY& key) { return (key.flags & HA_SPATIAL) != 0; }
+inline bool is_fulltext(const KEY& key) { return (key.flags & HA_FULLTEXT) != 0; }
 
 /// An index that is no list of rows in an order.
 inline bool has_no_order(const KEY& key) {
@@ -123,6 +124,7 @@ inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_c
 #else
 
 inline bool is_spatial(const KEY& key) { return key.algorithm == HA_KEY_ALG_RTREE; }
+inline bool is_fulltext(const KEY& key) { return key.algorithm == HA_KEY_ALG_FULLTEXT; }
 
 inline bool has_no_order(const KEY& key) {
   return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE ||

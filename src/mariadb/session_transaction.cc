@@ -121,6 +121,9 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (member.use.intent == Intent::read) {
       continue;
     }
+    if (transaction_.has_changed_fulltext() && side->open->changes_fulltext()) {
+      return Begin::commit_first;
+    }
     // RocksDB asks once per statement which columns change, and changes no other indexes than theirs.
     const bool has_changes_before = !side->open->is_innodb() && std::exchange(changes_elsewhere, true);
     if (has_changes_before || side->open->needs_own_statement() ||

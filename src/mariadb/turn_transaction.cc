@@ -51,7 +51,7 @@ void TurnTransaction::end_shared_statement() {
 }
 
 Error TurnTransaction::end_own_statement(const Galera& galera) {
-  const bool can_be_undone = galera.takes_back_statement(statement_.has_row_events());
+  const bool can_be_undone = takes_back_statement(galera);
   Error error = statement_.commit();
   if (!error.ok() && !can_be_undone) [[unlikely]] {
     facts_.is_lost = facts_.is_lost_by_failure = true;
@@ -60,11 +60,18 @@ Error TurnTransaction::end_own_statement(const Galera& galera) {
 }
 
 void TurnTransaction::undo_statement(const Galera& galera) {
-  const bool is_undone = galera.takes_back_statement(statement_.has_row_events());
+  const bool is_undone = takes_back_statement(galera);
   statement_.rollback();
   if (!is_undone) [[unlikely]] {
     facts_.is_lost = facts_.is_lost_by_failure = true;
   }
+}
+
+/// A row that stands alone, behind others of its request, may change a full-text index that they have changed:
+/// see OpenTable::changes_fulltext.
+bool TurnTransaction::takes_back_statement(const Galera& galera) const {
+  const bool forgets_fulltext = has_changed_fulltext() && facts_.fulltext_changed == statement_number();
+  return !forgets_fulltext && galera.takes_back_statement(statement_.has_row_events());
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {
@@ -88,6 +95,10 @@ void TurnTransaction::note_write(const OpenTable& table) {
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
+  if (table.changes_fulltext()) [[unlikely]] {
+    facts_.fulltext_changed = statement_number();
+    facts_.fulltext_began = facts_.fulltext_began.value_or(statement_number());
+  }
   if (!facts_.has_written) {
     facts_.has_written = true;
     facts_.first_write_at = facts_.last_write_at;
@@ -105,8 +116,7 @@ bool TurnTransaction::was_undone_by_server() const {
 Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Error& error) const {
   const Intent intent = use.intent;
   if (facts_.group == Group::none &&
-      (parts_two_phases(table, intent) ||
-       (facts_.has_removed_entries && table.triggers_show_removed_entries() && !use.is_further_row))) {
+      (parts_two_phases(table, intent) || (!use.is_further_row && has_to_come_first(table)))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
@@ -123,6 +133,12 @@ Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Err
     }
   }
   return Begin::ready;
+}
+
+/// The request's statement would not be right behind what the transaction has changed.
+bool TurnTransaction::has_to_come_first(const OpenTable& table) const {
+  return (facts_.has_removed_entries && table.triggers_show_removed_entries()) ||
+         (has_changed_fulltext() && table.changes_fulltext() && statement_.kind() == Statement::Kind::own);
 }
 
 /// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of

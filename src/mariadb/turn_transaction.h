@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "engine/engine.h"
@@ -89,6 +90,10 @@ class TurnTransaction {
   /// A request may have removed entries from an index of a table that `shows_removed_entries`.
   void note_removed_entries() { facts_.has_removed_entries = true; }
   [[nodiscard]] bool has_removed_entries() const { return facts_.has_removed_entries; }
+  /// An earlier statement than the one that is open may have changed a full-text index of InnoDB.
+  [[nodiscard]] bool has_changed_fulltext() const {
+    return facts_.fulltext_began.has_value() && facts_.fulltext_began != statement_number();
+  }
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
@@ -115,6 +120,9 @@ class TurnTransaction {
   void note_group_of_several() { facts_.was_group_of_several = true; }
 
  private:
+  [[nodiscard]] query_id_t statement_number() const { return thd_->query_id; }
+  [[nodiscard]] bool takes_back_statement(const Galera& galera) const;
+  [[nodiscard]] bool has_to_come_first(const OpenTable& table) const;
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
                                       Error& error);
@@ -152,6 +160,9 @@ class TurnTransaction {
     bool rows_outlive_it = false;
     /// It may have removed an entry from an index of a table that `shows_removed_entries`.
     bool has_removed_entries = false;
+    /// The first and the last statement that may have changed a full-text index of InnoDB.
+    std::optional<query_id_t> fulltext_began;
+    std::optional<query_id_t> fulltext_changed;
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};
