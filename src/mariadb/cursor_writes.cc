@@ -179,7 +179,7 @@ Error Cursor::delete_row(bool& deleted) {
     return error;
   }
   Error error = noted(mariadb::delete_row(thd_, table_, deleted));
-  if (deleted) {
+  if (deleted && open_->shows_removed_entries()) [[unlikely]] {
     note_removal();
   }
   return error;
@@ -187,10 +187,8 @@ Error Cursor::delete_row(bool& deleted) {
 
 /// A row has left a place that it had in an index.
 void Cursor::note_removal() {
-  if (open_->shows_removed_entries()) [[unlikely]] {
-    has_removed_entries_ = true;
-    avoid_removed_entries();
-  }
+  has_removed_entries_ = true;
+  avoid_removed_entries();
 }
 
 void Cursor::order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {

@@ -108,6 +108,8 @@ class OpenTable {
   [[nodiscard]] bool shows_removed_entries() const { return shows_removed_entries_; }
   /// The same of a table that its triggers use, or that they change.
   [[nodiscard]] bool triggers_show_removed_entries() const { return triggers_show_removed_entries_; }
+  /// A default or a generated column takes the time: NOW(), say.
+  [[nodiscard]] bool reads_clock() const { return reads_clock_; }
   /// A write may change a full-text index of InnoDB. Where a statement is undone, InnoDB also forgets what
   /// earlier ones of its transaction have added to the index for the same rows (fts_undo_last_stmt does not
   /// find it any more). So a statement that may be undone comes first in its transaction.
@@ -186,6 +188,7 @@ class OpenTable {
   bool shows_removed_entries_ = false;
   bool triggers_show_removed_entries_ = false;
   bool changes_fulltext_ = false;
+  bool reads_clock_ = false;
 };
 
 /// True if the server's last error is that another session holds a metadata or table lock.

@@ -59,6 +59,15 @@ bool has_rocksdb(const TABLE_LIST* list) {
   return false;
 }
 
+bool reads_clock(const TABLE* table) {
+  const auto takes_time = [](const Virtual_column_info* expression) {
+    return expression != nullptr && (expression->flags & VCOL_TIME_FUNC) != 0;
+  };
+  return std::any_of(table->field, table->field + table->s->fields, [&](const Field* field) {
+    return takes_time(field->default_value) || takes_time(field->vcol_info);
+  });
+}
+
 static bool has_fulltext_of_innodb(const TABLE* table) {
   const TABLE_SHARE* const share = table->s;
   return table->file->partition_ht()->db_type == DB_TYPE_INNODB &&

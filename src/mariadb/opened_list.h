@@ -23,6 +23,9 @@ namespace rowsocket::mariadb {
 [[nodiscard]] bool is_rocksdb(const TABLE* table);
 [[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
 
+/// A default or a generated column of the table takes the time.
+[[nodiscard]] bool reads_clock(const TABLE* table);
+
 /// A write may change a full-text index of InnoDB.
 [[nodiscard]] bool writes_fulltext(const TABLE_LIST* list);
 

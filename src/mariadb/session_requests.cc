@@ -166,6 +166,9 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, const engine::Use& 
       return begin;
     }
   }
+  if (writes || table->reads_clock()) {
+    transaction_.statement().begin_request(*table);
+  }
   thd_->variables.lock_wait_timeout = patience_.for_tables_s(goes_on_);
   switch (transaction_.statement().use(table, error)) {
     case Opening::ready:
@@ -201,7 +204,6 @@ Begin Session::prepare_write(const OpenTable& table, Error& error) {
   RowWaits& row_waits = thread_.row_waits();
   const bool waits_for_rest = patience == RowPatience::rest;
   row_waits.set_patience(patience, waits_for_rest ? patience_.left_s(row_waits.timeout_s()) : 0);
-  thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
   if (table.does_lasting_work()) {
     if (const Begin begin = transaction_.protect_commit(patience_.for_tables_s(goes_on_), error);
         begin != Begin::ready) {

@@ -17,10 +17,27 @@ void Statement::begin(Kind kind) {
     thd_->transaction_rollback_request = 1;  // what was in it can not be parted from the rest
   }
   kind_ = kind;
+  ++number_;
   thd_->reset_for_next_command(true);
   thd_->set_current_stmt_binlog_format_row();  // whatever wsrep_forced_binlog_format made of it
   thd_->set_query_id(next_query_id());
   thd_->set_time();
+}
+
+void Statement::begin_request(const OpenTable& table) {
+  thd_->set_time();
+  if (!table.reads_clock()) [[likely]] {
+    return;
+  }
+  // NOW() in an expression of the table keeps its value as long as the query has the same number. By this
+  // number the server also knows which of the open tables are in use.
+  const query_id_t before = thd_->query_id;
+  thd_->set_query_id(next_query_id());
+  for (TABLE* open = thd_->open_tables; open != nullptr; open = open->next) {
+    if (open->query_id == before) {
+      open->query_id = thd_->query_id;
+    }
+  }
 }
 
 Opening Statement::use(const std::shared_ptr<OpenTable>& table, Error& error) {

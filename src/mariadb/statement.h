@@ -21,6 +21,7 @@
 // the requests of the turn have to run again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,6 +47,10 @@ class Statement {
   void begin(Kind kind);
   /// One that nothing has run in is of one request, or group, from here on.
   void become_own() { kind_ = Kind::own; }
+  /// Each statement of the session has its own; 0 before the first one.
+  [[nodiscard]] uint64_t number() const { return number_; }
+  /// A request uses the table in it, with its own CURRENT_TIMESTAMP, as a statement of SQL.
+  void begin_request(const OpenTable& table);
   /// The table was opened with others: it is closed when the statement ends.
   void take(std::shared_ptr<OpenTable> table) { tables_.push_back(std::move(table)); }
   /// Lock an open table, unless it is locked. Row events that follow are those of this table.
@@ -71,6 +76,7 @@ class Statement {
 
   THD* thd_;
   Kind kind_ = Kind::none;
+  uint64_t number_ = 0;
   std::vector<std::shared_ptr<OpenTable>> tables_;  ///< locked in it, or closed by its end
   OpenTable* written_ = nullptr;                    ///< whose lock is `thd->lock`
   bool is_used_ = false;

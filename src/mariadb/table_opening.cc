@@ -340,6 +340,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
   shows_removed_entries_ = is_rocksdb(table);
   triggers_show_removed_entries_ = needs_own_statement_ && has_rocksdb(list_.next_global);
+  reads_clock_ = mariadb::reads_clock(table);
   changes_fulltext_ = writes_fulltext(&list_);
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);

@@ -67,10 +67,10 @@ void TurnTransaction::undo_statement(const Galera& galera) {
   }
 }
 
-/// A row that stands alone, behind others of its request, may change a full-text index that they have changed:
-/// see OpenTable::changes_fulltext.
+/// A row that stands alone may change a full-text index that rows before it have changed: see
+/// OpenTable::changes_fulltext.
 bool TurnTransaction::takes_back_statement(const Galera& galera) const {
-  const bool forgets_fulltext = has_changed_fulltext() && facts_.fulltext_changed == statement_number();
+  const bool forgets_fulltext = has_changed_fulltext() && facts_.fulltext_changed == statement_.number();
   return !forgets_fulltext && galera.takes_back_statement(statement_.has_row_events());
 }
 
@@ -96,8 +96,10 @@ void TurnTransaction::note_write(const OpenTable& table) {
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (table.changes_fulltext()) [[unlikely]] {
-    facts_.fulltext_changed = statement_number();
-    facts_.fulltext_began = facts_.fulltext_began.value_or(statement_number());
+    facts_.fulltext_changed = statement_.number();
+    if (facts_.fulltext_began == 0) {
+      facts_.fulltext_began = statement_.number();
+    }
   }
   if (!facts_.has_written) {
     facts_.has_written = true;

@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "engine/engine.h"
@@ -92,7 +91,7 @@ class TurnTransaction {
   [[nodiscard]] bool has_removed_entries() const { return facts_.has_removed_entries; }
   /// An earlier statement than the one that is open may have changed a full-text index of InnoDB.
   [[nodiscard]] bool has_changed_fulltext() const {
-    return facts_.fulltext_began.has_value() && facts_.fulltext_began != statement_number();
+    return facts_.fulltext_began != 0 && facts_.fulltext_began != statement_.number();
   }
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
@@ -120,7 +119,6 @@ class TurnTransaction {
   void note_group_of_several() { facts_.was_group_of_several = true; }
 
  private:
-  [[nodiscard]] query_id_t statement_number() const { return thd_->query_id; }
   [[nodiscard]] bool takes_back_statement(const Galera& galera) const;
   [[nodiscard]] bool has_to_come_first(const OpenTable& table) const;
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
@@ -160,9 +158,9 @@ class TurnTransaction {
     bool rows_outlive_it = false;
     /// It may have removed an entry from an index of a table that `shows_removed_entries`.
     bool has_removed_entries = false;
-    /// The first and the last statement that may have changed a full-text index of InnoDB.
-    std::optional<query_id_t> fulltext_began;
-    std::optional<query_id_t> fulltext_changed;
+    /// The first and the last statement that may have changed a full-text index of InnoDB; 0 = none.
+    uint64_t fulltext_began = 0;
+    uint64_t fulltext_changed = 0;
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};

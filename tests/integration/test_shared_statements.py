@@ -152,3 +152,39 @@ def test_where_the_shared_statement_can_not_end_its_requests_run_again(start: St
             assert server.sql("SELECT COUNT(*) FROM app.t") == [(count,)]
     assert replays(server) > 0
     assert_binlog_equals_tables(server)
+
+
+CLOCKS = {
+    "a default": "n DATETIME(6) DEFAULT NOW(6)",
+    "an expression": "n DATETIME(6) DEFAULT (NOW(6) + INTERVAL 0 SECOND)",
+    "date and time of day": "n DATETIME(6) DEFAULT (TIMESTAMP(CURDATE(), CURTIME(6)))",
+    "in UTC": "n DATETIME(6) DEFAULT (CONVERT_TZ(UTC_TIMESTAMP(6), '+00:00', 'SYSTEM'))",
+    "of a parent": "n DATETIME(6) DEFAULT NOW(6)",
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_each_request_has_its_own_time(server: RowSocketServer, clock: str) -> None:
+    """The server keeps NOW() in an expression for a statement. (In a TIMESTAMP it does not.)"""
+    server.sql(f"""
+        CREATE TABLE app.p (id INT PRIMARY KEY, moment TIMESTAMP(6) DEFAULT NOW(6), {CLOCKS[clock]})
+    """)
+    if clock == "of a parent":
+        server.sql("""
+            CREATE TABLE app.child (
+              id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES app.p (id) ON DELETE CASCADE)
+        """)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tp\t\tid") == b"0\t1"
+        assert client.ask_all(*(b"1\t+\t1\t%d" % number for number in range(20))) == [b"0\t1"] * 20
+    ((moments, others),) = server.sql("SELECT COUNT(DISTINCT moment), SUM(moment <> n) FROM app.p")
+    assert (others, moments > 1) == (0, True)
+
+
+def test_a_read_behind_a_write_has_its_own_time(server: RowSocketServer) -> None:
+    server.sql("CREATE TABLE app.p (id INT PRIMARY KEY, n DATETIME(6) AS (NOW(6)))")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tp\t\tid,n") == b"0\t1"
+        replies = client.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2", b"1\t=\t1\t1", b"1\t=\t1\t2")
+    first, second = (reply.split(b"\t")[3] for reply in replies[2:])
+    assert first < second
