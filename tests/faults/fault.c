@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Preloaded into a server under test: makes fsync and fdatasync of some files fail with EIO, large allocations with ENOMEM, or a
-// rename wait.
+// rename or the opening of a file wait.
 //
 // While the file that ROWSOCKET_TEST_FAULT names exists, syncing a file whose path holds the text in it fails. The call is really
 // made before it is made to fail, so that the file is whole: what is tested is what the server does after it was told otherwise.
 // With "hold TEXT" in it, syncing such a file waits until the control file is gone.
 // With "rename TEXT" in it, renaming such a file waits until the control file is gone. Meanwhile there is a file of the control
-// file's name and ".waits".
+// file's name and ".rename". A second line "open TEXT" does the same to the opening of a file, with ".open".
 // With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static ssize_t read_control(char* text, size_t size) {
   const char* const control = getenv("ROWSOCKET_TEST_FAULT");
-  const int control_file = control == NULL ? -1 : open(control, O_RDONLY | O_CLOEXEC);
+  const int control_file = control == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, control, O_RDONLY | O_CLOEXEC);
   if (control_file < 0) {
     return -1;
   }
@@ -30,12 +33,33 @@ static ssize_t read_control(char* text, size_t size) {
   return text_size;
 }
 
-/// Whether the control file has the prefix, and the path what stands behind the prefix.
+/// Whether a line of the control file has the prefix, and the path what stands behind the prefix.
 static int is_path_named(const char* prefix, const char* path) {
   char text[PATH_MAX] = "";
-  const ssize_t text_size = read_control(text, sizeof(text) - 1);
   const size_t prefix_size = strlen(prefix);
-  return text_size > (ssize_t)prefix_size && strncmp(text, prefix, prefix_size) == 0 && strstr(path, text + prefix_size) != NULL;
+  char* rest = NULL;
+  const char* line = read_control(text, sizeof(text) - 1) > 0 ? strtok_r(text, "\n", &rest) : NULL;
+  for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    if (strncmp(line, prefix, prefix_size) == 0 && line[prefix_size] != '\0' && strstr(path, line + prefix_size) != NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/// `what` is "rename" or "open".
+static void wait_while_named(const char* what, const char* path) {
+  char prefix[16];
+  char waits[PATH_MAX];
+  snprintf(prefix, sizeof(prefix), "%s ", what);
+  if (is_path_named(prefix, path)) {
+    snprintf(waits, sizeof(waits), "%s.%s", getenv("ROWSOCKET_TEST_FAULT"), what);
+    close((int)syscall(SYS_openat, AT_FDCWD, waits, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    while (is_path_named(prefix, path)) {
+      usleep(1000);
+    }
+    unlink(waits);
+  }
 }
 
 /// The same of an open file.
@@ -66,16 +90,19 @@ int fdatasync(int file) { return sync_with("fdatasync", file); }
 
 int rename(const char* from, const char* to) {
   int (*real)(const char*, const char*) = (int (*)(const char*, const char*))dlsym(RTLD_NEXT, "rename");
-  if (is_path_named("rename ", from)) {
-    char waits[PATH_MAX];
-    snprintf(waits, sizeof(waits), "%s.waits", getenv("ROWSOCKET_TEST_FAULT"));
-    close(open(waits, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    while (is_path_named("rename ", from)) {
-      usleep(1000);
-    }
-    unlink(waits);
-  }
+  wait_while_named("rename", from);
   return real(from, to);
+}
+
+/// The server opens files by this name alone: it is built for large ones.
+int open64(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  int (*real)(const char*, int, ...) = (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open64");
+  wait_while_named("open", path);
+  return real(path, flags, mode);
 }
 
 static int is_refused(size_t size) {

@@ -117,8 +117,9 @@ inline constexpr uint32_t plugin_variables_interval_us = 100'000;
 /// Names of tables remembered before those not in use are dropped. Below it their memory is not worth a look
 /// at all of them.
 inline constexpr uint32_t names_cleared_min = 256;
-/// Parents of foreign keys whose children are remembered. Where more are written to, all are forgotten.
-inline constexpr uint32_t foreign_parents_max = 10'000;
+/// Parents of foreign keys whose children are remembered. Where more are written to, those are forgotten that
+/// nobody has written to since as many others were.
+inline constexpr uint32_t foreign_parents_max = 50'000;
 /// How often it is looked whether another session waits for what a guest of the waiting room holds. Each look
 /// passes over all metadata locks of the server. Not measured.
 inline constexpr uint32_t give_way_ms = 200;
