@@ -116,6 +116,25 @@ def test_a_parent_whose_child_was_dropped_is_written_to_as_before(start: Start) 
     assert database.sql("SELECT n FROM parent") == [(3,)]
 
 
+def test_a_table_that_is_no_child_any_more_keeps_no_write_waiting(start: Start, fault: Path) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE parent (id INT PRIMARY KEY, n INT)")
+    key = "CONSTRAINT of_parent FOREIGN KEY (id) REFERENCES parent (id)"
+    database.sql(f"CREATE TABLE child (id INT PRIMARY KEY, {key})")
+    database.sql("INSERT INTO parent VALUES (1, 0)")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\td\tparent\t\tn") == b"0\t1"
+        change = b"1\t=\t1\t1\t1\t0\t+\t1"
+        assert client.ask(change) == b"0\t1\t1"
+        database.sql("ALTER TABLE child DROP FOREIGN KEY of_parent")
+        assert client.ask(change) == b"0\t1\t1"  # looks for the child, and finds that there is none
+        database.sql("FLUSH TABLES parent")  # so that it is opened again
+        with child_at_the_end_of_its_alter(database, fault):
+            assert client.ask(change) == b"0\t1\t1"
+    assert database.sql("SELECT n FROM parent") == [(3,)]
+
+
 def test_no_parent_is_deleted_that_a_child_at_the_end_of_its_alter_refers_to(
     start: Start, fault: Path
 ) -> None:

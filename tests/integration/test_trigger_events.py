@@ -64,3 +64,16 @@ def test_a_group_can_do_what_fires_no_trigger_without_transactions(
         assert client.ask(b"1\t=\t1\t2\t1\t0\tD") == b"0\t1\t1"
     assert list(database.sql("SELECT * FROM t")) == [(1, 7)]
     assert list(database.sql("SELECT n FROM log")) == [(1,)]
+
+
+def test_a_group_can_do_what_has_a_trigger_read_from_a_table_without_transactions(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("ALTER TABLE log ENGINE=MyISAM")
+    database.sql(
+        "CREATE TRIGGER counts BEFORE INSERT ON t FOR EACH ROW SET NEW.n = (SELECT COUNT(*) FROM log)"
+    )
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tid,n" % database.name.encode()) == DONE
+        assert client.ask_all(b"G", b"1\t+\t2\t2\t2", b"E") == [DONE] * 3
+    assert list(database.sql("SELECT * FROM t")) == [(1, 1), (2, 0)]

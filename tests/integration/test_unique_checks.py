@@ -87,6 +87,17 @@ def test_a_trigger_that_switches_unique_checks_is_refused(
     assert_binlog_equals_tables(server)
 
 
+def test_a_trigger_that_a_request_can_not_fire_is_no_reason_to_refuse_it(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql(f"CREATE TRIGGER switches BEFORE DELETE ON t FOR EACH ROW BEGIN {SWITCH}; END")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid,n") == DONE
+        assert client.ask(INSERT_ONE) == DONE
+        assert client.ask(b"1\t=\t1\t1\t1\t0\tD").startswith(b"1\t1\topen_table")
+    assert list(database.sql("SELECT * FROM t")) == [(1, 1)]
+
+
 def test_other_settings_of_triggers_hold_for_the_trigger(server: RowSocketServer, database: Database) -> None:
     database.sql("CREATE TABLE child (n INT, FOREIGN KEY (n) REFERENCES t (id)) ENGINE=InnoDB")
     database.sql("CREATE TABLE parent (id INT PRIMARY KEY) ENGINE=InnoDB")
