@@ -23,7 +23,8 @@ OPEN_TRIGGERED = b"P\t2\td\ttriggered\tPRIMARY\tid"
 
 @pytest.fixture(scope="module")
 def audited_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
-    """A server with server_audit on, all doors open; `d.t` is empty, and `d.triggered` writes to `d.log`."""
+    """A server with server_audit on, all doors open; `d.t` is empty, `d.triggered` writes to `d.log`, and
+    `d.asking` reads from `d.t`."""
     options: dict[str, str | int | None] = {
         "plugin-load-add": "rowsocket;server_audit",
         "loose-server-audit-logging": "ON",
@@ -37,6 +38,10 @@ def audited_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
         database.sql("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY)")
         database.sql("CREATE TABLE triggered (id INT PRIMARY KEY)")
         database.sql("CREATE TRIGGER logs BEFORE INSERT ON triggered FOR EACH ROW INSERT INTO log VALUES ()")
+        database.sql("CREATE TABLE asking (id INT PRIMARY KEY, n INT)")
+        database.sql(
+            "CREATE TRIGGER asks BEFORE INSERT ON asking FOR EACH ROW SET NEW.n = (SELECT COUNT(*) FROM t)"
+        )
         database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
         database.sql(
             "CREATE TABLE child (id INT PRIMARY KEY,"
@@ -162,6 +167,7 @@ def test_a_client_that_names_no_account_is_told_with_its_address(audited_server:
         ((OPEN, b"1\t=\t1\t9\t1\t0\tU\t9\tx"), "UPDATE d.t SET a = 'x' WHERE id = 9"),
         ((OPEN, b"1\t=\t1\t9\t1\t0\tD"), "DELETE FROM d.t WHERE id = 9"),
         ((OPEN_TRIGGERED, b"2\t+\t1\t1"), "INSERT INTO d.triggered VALUES (1)"),
+        ((b"P\t4\td\tasking\t\tid", b"4\t+\t1\t1"), "INSERT INTO d.asking (id) VALUES (1)"),
         ((b"P\t3\td\tparent\t\tid", b"3\t=\t1\t9\t1\t0\tD"), "DELETE FROM d.parent WHERE id = 9"),
     ],
 )
@@ -175,7 +181,7 @@ def test_tables_are_told_as_of_the_like_statement(
         with client(audited_server, "app") as wire:
             assert all(reply.startswith(b"0\t") for reply in wire.ask_all(*request_lines))
         of_request = of_user(log, "app")
-        for table in ("t", "triggered"):
+        for table in ("t", "triggered", "asking"):
             audited_server.sql(f"DELETE FROM d.{table}")
         log = audit_log(audited_server)
         with (
@@ -188,6 +194,16 @@ def test_tables_are_told_as_of_the_like_statement(
         of_sql = [entry for entry in of_user(log, "app") if "autocommit" not in entry.object.lower()]
     assert sorted(tables(of_request)) == sorted(tables(of_sql)) != []
     assert {entry.host for entry in of_request} == {entry.host for entry in of_sql} == {"localhost"}
+
+
+def test_nothing_is_told_of_what_a_worker_does_in_its_own_name(audited_server: RespServer) -> None:
+    with (
+        account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
+        client(audited_server, "app") as wire,
+    ):
+        log = audit_log(audited_server)
+        assert wire.ask_all(OPEN, OPEN_TRIGGERED, b"1\t=\t1\t1", b"2\t+\t1\t77")[-1] == OK
+        assert {entry.user for entry in audited(log)} == {"app"}
 
 
 def test_a_table_is_told_once_however_often_the_request_runs(audited_server: RespServer) -> None:
