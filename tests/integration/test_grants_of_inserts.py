@@ -127,6 +127,14 @@ def test_who_may_not_select_it_is_told_0_as_by_sql(
             assert cursor.lastrowid in (0, None)
 
 
+@pytest.mark.parametrize("grants", ["INSERT", "INSERT (mail)"])
+def test_who_may_not_select_it_is_told_the_id_of_a_row_of_his_own(
+    server: RowSocketServer, customers: Database, grants: str
+) -> None:
+    customers.sql("DELETE FROM c")
+    assert ignored(server, customers, grants).endswith(b"\t4712")
+
+
 # ---- wide tables
 
 

@@ -113,6 +113,17 @@ def test_replace_deletes_every_row_in_the_way(make_twins: MakeTwins, wire: RawCo
     twins.assert_equal()
 
 
+def test_a_replacement_may_name_the_generated_id_of_its_row(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT")
+    in_both(twins, "INSERT INTO {} (v) VALUES (5)")
+    reply = opened(wire, twins, "id,v").tokens(1, "++", 2, 1, 1, 6, "R")
+    assert outcomes(reply) == [b"2"]
+    twins.sql("REPLACE INTO twin (id, v) VALUES (1, 6)")
+    twins.assert_equal()
+
+
 def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 40)")

@@ -52,6 +52,15 @@ def test_a_whole_number_is_told_without_what_its_column_adds(
     assert resp.command("HINCRBY", "app.typed:a", "v", 0) == told
 
 
+@pytest.mark.parametrize("kind", ["VARCHAR(30)", "DECIMAL(30,0)"])
+def test_what_is_below_all_of_64_bits_is_not_counted_from(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind, str(-LONGEST - 2))
+    assert resp.command("INCR", "@@typed.a") == OVERFLOW
+    assert stored(column) == [str(-LONGEST - 2)]
+
+
 @pytest.mark.parametrize("kind", ["VARCHAR(30)", "BLOB", "DECIMAL(30,0)", "BIGINT UNSIGNED"])
 def test_what_is_beyond_64_bits_is_not_counted_from(
     column: RespServer, resp: RespConnection, kind: str
