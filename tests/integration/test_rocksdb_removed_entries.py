@@ -101,6 +101,16 @@ def test_a_row_is_there_once_however_it_was_moved(start: Start, engine: str, mov
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_row_that_was_moved_to_null_is_there_once(start: Start, engine: str) -> None:
+    """The bytes of NULL are those of 0."""
+    server, database = served(start, engine)
+    database.sql("UPDATE t SET g = IF(id = 1, NULL, 0)")
+    with opened(server) as client:
+        replies = client.ask_all(b"1\t=\t1\t2\t1\t0\tU\t2\t\0\t12", b"2\t=\t1\t\0\t100\t0")
+    assert replies == [b"0\t1\t1", b"0\t3\t1\t\0\t11\t2\t\0\t12"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_rows_that_stand_alone_are_inserted_where_their_triggers_move_others(
     start: Start, engine: str
 ) -> None:

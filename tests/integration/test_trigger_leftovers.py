@@ -51,6 +51,36 @@ def test_what_a_trigger_keeps_of_a_session_of_sql_is_given_up(
     assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
 
 
+def test_what_a_trigger_keeps_is_given_up_where_its_request_fails(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, seen INT);
+        INSERT INTO t VALUES (1, 0);
+        CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW
+            SET NEW.seen = IFNULL(@kept, 0), @kept = 7, @held = GET_LOCK('kept', 0)"""
+    )
+    with server.raw("write") as client:
+        assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"
+        assert client.ask(b"1\t+\t1\t1") == b"1\t1\t121"
+        assert database.value("SELECT IS_FREE_LOCK('kept')") == 1
+        assert client.ask(b"1\t+\t1\t2") == b"0\t1"
+    assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
+
+
+def test_a_temporary_table_of_a_trigger_is_gone_with_its_request(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql(
+        """CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW
+            CREATE TEMPORARY TABLE left_behind (id INT) ENGINE=MEMORY"""
+    )
+    with server.raw("write") as client:
+        assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"
+        assert client.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 2
+
+
 def test_a_trigger_is_not_told_of_the_commits_and_rows_of_others(
     server: RowSocketServer, database: Database
 ) -> None:
