@@ -6,6 +6,7 @@
  *                   nothing it asks again, as GSSAPI does for its client to negotiate
  *   another_token . asks for one token, which nobody has
  *   two_tokens .... asks for a second one, as other mechanisms of GSSAPI do
+ *   many_questions  asks for a password twenty times, and takes any
  *   unheard_of .... speaks with a plugin of clients that RowSocket does not know
  *   another_name .. asks for a password in clear, takes any, and lets in as whom the account says
  *
@@ -50,6 +51,18 @@ static int ask_twice(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
   return ask_once(vio, info) == CR_OK && is_right(vio) ? CR_OK : CR_ERROR;
 }
 
+static int ask_often(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
+  unsigned char *packet;
+  int left;
+  (void)info;
+  for (left = 20; left > 0; --left) {
+    if (vio->write_packet(vio, greeting, sizeof greeting) || vio->read_packet(vio, &packet) < 0) {
+      return CR_ERROR;
+    }
+  }
+  return CR_OK;
+}
+
 static int name_another(MYSQL_PLUGIN_VIO *vio, MYSQL_SERVER_AUTH_INFO *info) {
   unsigned char *packet;
   if (vio->read_packet(vio, &packet) < 0 || info->auth_string_length >= sizeof info->authenticated_as) {
@@ -66,6 +79,7 @@ static struct st_mysql_auth another_token = {MYSQL_AUTHENTICATION_INTERFACE_VERS
                                              ask_in_vain};
 static struct st_mysql_auth two_tokens = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "auth_gssapi_client",
                                           ask_twice};
+static struct st_mysql_auth many_questions = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "dialog", ask_often};
 static struct st_mysql_auth unheard_of = {MYSQL_AUTHENTICATION_INTERFACE_VERSION, "unheard_of_client",
                                           ask_once};
 
@@ -79,4 +93,4 @@ static struct st_mysql_auth another_name = {MYSQL_AUTHENTICATION_INTERFACE_VERSI
   }
 
 maria_declare_plugin(auth_steps) DECLARED(one_token), DECLARED(another_token),
-    DECLARED(two_tokens), DECLARED(unheard_of), DECLARED(another_name) maria_declare_plugin_end;
+    DECLARED(two_tokens), DECLARED(many_questions), DECLARED(unheard_of), DECLARED(another_name) maria_declare_plugin_end;

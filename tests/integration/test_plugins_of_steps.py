@@ -71,6 +71,10 @@ def test_who_wants_a_second_token_gets_none(asking_server: RowSocketServer) -> N
     assert reply_to(asking_server, "two_tokens", TOKEN) == UNAUTHENTICATED
 
 
+def test_who_asks_again_and_again_gets_no_answer_any_more(asking_server: RowSocketServer) -> None:
+    assert reply_to(asking_server, "many_questions", PASSWORD) == UNAUTHENTICATED
+
+
 def test_a_plugin_that_is_not_known_refuses(asking_server: RowSocketServer) -> None:
     for password in ("", TOKEN, PASSWORD):
         assert reply_to(asking_server, "unheard_of", password) == UNAUTHENTICATED

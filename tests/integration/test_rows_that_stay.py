@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rows that are each for themselves (`++ ... E`), in a table without transactions whose trigger changes one
-that has them: a row that loses the transaction takes no other row with it."""
+"""Rows of tables without transactions, which stay: a transaction that is lost, of the trigger of one of them or
+of the request behind it, takes no other row with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.mariadb import Database, RowSocketServer, Start
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
 @pytest.mark.parametrize("time", ["BEFORE", "AFTER"])
 def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str, time: str) -> None:
-    """The third row loses its transaction to a deadlock. A row stays in the table once it is there."""
+    """Each row is for itself (`E`), and the third one loses its transaction to a deadlock. A row stays in the table once it is there."""
     server = start(
         RowSocketServer, {**TWO_PHASES, "binlog-format": "ROW", "loose-rowsocket-threads-write": 1}
     )
@@ -44,3 +44,30 @@ def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str,
     assert server.counter("rows_inserted") == 3
     if engine != "Aria":  # a commit with Aria has one phase
         assert_binlog_equals_tables(server)
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_a_row_that_stays_is_not_inserted_again_where_the_request_behind_it_loses_its_transaction(
+    start: Start, engine: str
+) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.script(
+        f"""CREATE TABLE stays (n INT, KEY (n)) ENGINE={engine};
+        CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE shared (id INT PRIMARY KEY, n INT);
+        INSERT INTO shared VALUES (1, 0), (2, 0)"""
+    )
+    database.sql(
+        """CREATE TRIGGER counts BEFORE INSERT ON t FOR EACH ROW BEGIN
+            UPDATE shared SET n = n + 1 WHERE id = 1;
+            UPDATE shared SET n = n + 1 WHERE id = 2;
+        END"""
+    )
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tstays\tn\tn", b"P\t2\tapp\tt\t\tid") == [b"0\t1"] * 2
+        with deadlock_with_a_heavier_one(database):
+            client.send(b"1\t+\t1\t5\n2\t+\t1\t1\n")
+        assert client.lines(2) == [b"0\t1"] * 2
+    assert database.sql("SELECT n FROM stays") == [(5,)]
+    assert database.sql("SELECT n FROM shared ORDER BY id") == [(11,), (11,)]
