@@ -89,6 +89,22 @@ def test_another_table_and_a_group_each_end_the_row_events_and_a_read_does_not(
     assert row_events(server) == ["Table_map", "Write_rows_v1"] * 6
 
 
+def test_two_tables_with_children_are_changed_in_one_turn_and_free_for_ddl_behind_it(
+    server: RowSocketServer, client: RawConnection
+) -> None:
+    """Each is opened with its child, beside those that are open."""
+    for table in ("t", "other"):
+        server.sql(f"INSERT INTO app.{table} (id) VALUES (1), (2)")
+        key = f"FOREIGN KEY (id) REFERENCES app.{table} (id) ON DELETE CASCADE"
+        server.sql(f"CREATE TABLE app.child_of_{table} (id INT PRIMARY KEY, {key})")
+        server.sql(f"INSERT INTO app.child_of_{table} VALUES (1), (2)")
+    requests = (b"1\t=\t1\t1\t1\t0\tD", b"3\t=\t1\t1\t1\t0\tD")
+    assert client.ask_all(*requests) == [b"0\t1\t1"] * 2
+    for table in ("t", "child_of_t", "other", "child_of_other"):
+        assert server.sql(f"SELECT id FROM app.{table}") == [(2,)]
+        server.sql(f"ALTER TABLE app.{table} WAIT 60 ADD COLUMN after_it INT")
+
+
 FAILURES = {
     "a duplicate key": (b"1\t+\t1\t1", b"1\t1\t121"),
     "a duplicate of another unique key": (b"1\t+\t3\t9\t0\t5", b"1\t1\t121"),
