@@ -93,4 +93,5 @@ static struct st_mysql_auth another_name = {MYSQL_AUTHENTICATION_INTERFACE_VERSI
   }
 
 maria_declare_plugin(auth_steps) DECLARED(one_token), DECLARED(another_token),
-    DECLARED(two_tokens), DECLARED(many_questions), DECLARED(unheard_of), DECLARED(another_name) maria_declare_plugin_end;
+    DECLARED(two_tokens), DECLARED(many_questions), DECLARED(unheard_of),
+    DECLARED(another_name) maria_declare_plugin_end;

@@ -10,7 +10,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, client, log_in
+from support.accounts import OK, ONE_TOO_MANY, PASSWORD, UNAUTHENTICATED, account, client, log_in
 from support.logs import Audited, LogFile, audited, switched
 from support.mariadb import Database, RowSocketServer
 from support.resp import RespServer
@@ -109,6 +109,18 @@ def test_failed_logins_are_told(audited_server: RespServer) -> None:
     assert [(entry.operation, entry.number) for entry in of_user(log, "nobody")] == [
         ("FAILED_CONNECT", "1045")
     ]
+
+
+def test_a_login_beyond_the_connections_of_its_account_is_told_as_gone(audited_server: RespServer) -> None:
+    audited_server.sql("SET GLOBAL rowsocket_max_account_connections = 1")
+    try:
+        with account(audited_server, "app@localhost"), client(audited_server, "app"):
+            log = audit_log(audited_server)
+            with audited_server.raw("write") as wire:
+                assert log_in(wire, "app") == ONE_TOO_MANY
+            assert [entry.operation for entry in of_user(log, "app")] == ["CONNECT", "DISCONNECT"]
+    finally:
+        audited_server.sql("SET GLOBAL rowsocket_max_account_connections = DEFAULT")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rows of tables without transactions, which stay: a transaction that is lost, of the trigger of one of them or
-of the request behind it, takes no other row with it."""
+"""Rows of tables without transactions, which stay: where one of them, or the request behind it, loses its
+transaction, no other row is lost with it, or is there twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from support.mariadb import Database, RowSocketServer, Start
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
 @pytest.mark.parametrize("time", ["BEFORE", "AFTER"])
 def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str, time: str) -> None:
-    """Each row is for itself (`E`), and the third one loses its transaction to a deadlock. A row stays in the table once it is there."""
+    """Each row is for itself (`E`), and the third one loses its transaction to a deadlock. A row stays in the
+    table once it is there."""
     server = start(
         RowSocketServer, {**TWO_PHASES, "binlog-format": "ROW", "loose-rowsocket-threads-write": 1}
     )
