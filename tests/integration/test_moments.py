@@ -99,3 +99,14 @@ def test_the_rows_of_one_request_have_one_time(database: Database, raw: OpenRaw)
     open_ids(wire, database, (1, "t", "id"))
     assert wire.tokens(1, "++", 1, 50, *range(50))[:2] == [b"0", b"2"]
     assert database.sql("SELECT COUNT(DISTINCT made) FROM t") == [(1,)]
+
+
+def test_null_in_a_timestamp_that_takes_none_is_the_time_of_now_as_in_sql(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE stamped (id INT PRIMARY KEY, at TIMESTAMP NOT NULL DEFAULT '2001-01-01')")
+    database.sql("INSERT INTO stamped VALUES (1, NULL)")
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "stamped", "id,at"))
+        assert wire.tokens(1, "+", 2, 2, None) == [b"0", b"1"]
+    assert database.sql("SELECT id FROM stamped WHERE at > '2020-01-01' ORDER BY id") == [(1,), (2,)]
