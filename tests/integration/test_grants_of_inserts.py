@@ -88,19 +88,6 @@ def test_what_may_insert_a_row_needs_it_on_each_column_that_it_gives(doors: Resp
     doors.sql("DELETE FROM shop.t WHERE id = 7")
 
 
-def test_an_upsert_needs_update_on_each_column_that_it_names_as_in_sql(doors: RespServer) -> None:
-    """Whichever it changes."""
-    doors.sql("REPLACE INTO shop.t VALUES (1, 'old', 5)")
-    grants = ["SELECT, INSERT, UPDATE (pub) ON shop.t"]
-    upsert = b"1\t++\t2\t1\t1\tnew\tU\t1"
-    with account(doors, "app@localhost", grants=grants), client(doors, "app") as wire:
-        assert wire.ask(b"P\t1\tshop\tt\t\tid,pub") == OK
-        assert wire.ask(upsert) == b"1\t1\t1143"
-        doors.sql("GRANT UPDATE (id) ON shop.t TO app@localhost")
-        assert wire.ask(upsert) == b"0\t2\t2\t\0"
-    assert doors.sql("SELECT * FROM shop.t") == [(1, "new", 5)]
-
-
 # ---- AUTO_INCREMENT
 
 
