@@ -71,11 +71,10 @@ class OpenTable {
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
-  /// It was locked while the THD acted as this account.
-  void note_account(uint64_t account) { account_ = account; }
-  /// It is locked, and its defaults and checks have taken values (CURRENT_USER) of another account.
-  [[nodiscard]] bool acts_as_other(uint64_t account) const {
-    return is_locked() && account_ != account && !table_->vcol_refix_list.is_empty();
+  /// It is locked, and its expressions keep values for the statement that are another request's: of the
+  /// account (CURRENT_USER), of a variable (@@timestamp) or of a sequence (RAND(7)).
+  [[nodiscard]] bool keeps_values_of_statement() const {
+    return is_locked() && !table_->vcol_refix_list.is_empty();
   }
   /// Before the end of the statement closes what it opened, or after: nothing where the table is kept.
   void about_to_close() { fixed_partitions_.release(); }
@@ -175,7 +174,6 @@ class OpenTable {
   uint table_count_ = 0;              ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
-  uint64_t account_ = engine::own_account;
   uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
   uint64_t used_in_transaction_ = UINT64_MAX;

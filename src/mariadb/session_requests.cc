@@ -128,8 +128,8 @@ Begin Session::join_statement(const engine::Selection& selection, const engine::
   Begin begin = make_ready(selection, use, side, error);
   if (begin == Begin::ready && !in_group) {
     const bool own = needs_own_statement(*side->open, intent);
-    const bool has_other_user = side->open->acts_as_other(rights_.number());
-    if ((own || has_other_user) && statement.is_open() && !statement.is_unused()) {
+    const bool keeps_values = side->open->keeps_values_of_statement();
+    if ((own || keeps_values) && statement.is_open() && !statement.is_unused()) {
       transaction_.end_shared_statement();  // which closes what was opened in it
       begin = make_ready(selection, use, side, error);
     }
@@ -143,7 +143,6 @@ Begin Session::join_statement(const engine::Selection& selection, const engine::
   }
   if (begin == Begin::ready) {
     begin = lock(side->open, use, error);
-    side->open->note_account(rights_.number());
   }
   if (begin != Begin::ready && ends_own_statement()) {
     statement.rollback();  // nothing was done in it

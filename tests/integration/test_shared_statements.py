@@ -197,6 +197,19 @@ def test_each_request_has_its_own_time(server: RowSocketServer, clock: str) -> N
     assert (others, moments > 1) == (0, True)
 
 
+VALUES = {"of a variable": ("@@timestamp", 20), "of a sequence of numbers": ("RAND(7)", 1)}
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_each_request_has_its_own_values_of_the_session(server: RowSocketServer, value: str) -> None:
+    expression, values = VALUES[value]
+    server.sql(f"CREATE TABLE app.p (id INT PRIMARY KEY, n DOUBLE DEFAULT ({expression}))")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tp\t\tid") == b"0\t1"
+        assert client.ask_all(*(b"1\t+\t1\t%d" % number for number in range(20))) == [b"0\t1"] * 20
+    assert server.sql("SELECT COUNT(DISTINCT n) FROM app.p") == [(values,)]
+
+
 def test_a_read_behind_a_write_has_its_own_time(server: RowSocketServer) -> None:
     server.sql("CREATE TABLE app.p (id INT PRIMARY KEY, n DATETIME(6) AS (NOW(6)))")
     with server.raw("write") as client:
