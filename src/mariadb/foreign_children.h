@@ -35,7 +35,7 @@ class ForeignChildren {
   struct Family {
     std::string parent;  ///< its database and name
     Tables children;     ///< in their order, each once
-    Tables not_opened;  ///< of the children that a write of the list may reach
+    Tables not_opened;   ///< of the children that a write of the list may reach
   };
   using Families = std::vector<Family>;
 

@@ -35,8 +35,12 @@ REFUSED = {
 
 
 @pytest.fixture
-def database(start: Start) -> Database:
-    server = start(RowSocketServer, OPTIONS)
+def server(start: Start) -> RowSocketServer:
+    return start(RowSocketServer, OPTIONS)
+
+
+@pytest.fixture
+def database(server: RowSocketServer) -> Database:
     database = Database(server, "app")
     database.sql(
         "CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, text TEXT, FULLTEXT by_word (text)) ENGINE=InnoDB"
@@ -52,8 +56,8 @@ def database(start: Start) -> Database:
     return database
 
 
-def opened(database: Database) -> RawConnection:
-    client = database.server.raw("write")
+def opened(server: RowSocketServer) -> RawConnection:
+    client = server.raw("write")
     replies = client.ask_all(
         b"P\t1\tapp\tt\t\ttext", b"P\t2\tapp\tt\t\tid,u,text", b"P\t3\tapp\twords\t\tid,n"
     )
@@ -68,8 +72,10 @@ def rows_with(database: Database, word: str, table: str = "t", column: str = "te
 
 
 @pytest.mark.parametrize("refused", REFUSED)
-def test_a_word_is_found_though_a_request_behind_it_is_refused(database: Database, refused: str) -> None:
-    with opened(database) as client:
+def test_a_word_is_found_though_a_request_behind_it_is_refused(
+    server: RowSocketServer, database: Database, refused: str
+) -> None:
+    with opened(server) as client:
         replies = client.ask_all(WRITE_CHARLIE, *REFUSED[refused])
     assert replies[0] == b"0\t1\t1"
     assert replies[-1].startswith(b"1\t")
@@ -77,7 +83,7 @@ def test_a_word_is_found_though_a_request_behind_it_is_refused(database: Databas
     assert (rows_with(database, "charlie"), rows_with(database, "alpha")) == ([1], [2])
 
 
-def test_a_word_is_found_that_a_cascade_has_written(database: Database) -> None:
+def test_a_word_is_found_that_a_cascade_has_written(server: RowSocketServer, database: Database) -> None:
     database.sql("CREATE TABLE names (name VARCHAR(20) PRIMARY KEY, u INT UNIQUE) ENGINE=InnoDB")
     database.sql("""
         CREATE TABLE child (id INT PRIMARY KEY, name VARCHAR(20), KEY (name), FULLTEXT by_word (name),
@@ -85,7 +91,7 @@ def test_a_word_is_found_that_a_cascade_has_written(database: Database) -> None:
     """)
     database.sql("INSERT INTO names VALUES ('alpha', 1), ('zulu', 2)")
     database.sql("INSERT INTO child VALUES (1, 'alpha')")
-    with database.server.raw("write") as client:
+    with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tnames\t\tname,u") == b"0\t1"
         changed, refused = client.ask_all(
             b"1\t=\t1\talpha\t1\t0\tU\tcharlie\t3", b"1\t>=\t1\tb\t9\t0\tU\tbravo\t9"
@@ -95,16 +101,18 @@ def test_a_word_is_found_that_a_cascade_has_written(database: Database) -> None:
     assert rows_with(database, "charlie", "child", "name") == [1]
 
 
-def test_words_of_rows_that_stand_alone_are_found_though_one_of_them_is_refused(database: Database) -> None:
-    with opened(database) as client:
+def test_words_of_rows_that_stand_alone_are_found_though_one_of_them_is_refused(
+    server: RowSocketServer, database: Database
+) -> None:
+    with opened(server) as client:
         reply = client.ask(b"3\t++\t2\t3\t1\t7\t1\t0\t2\t8\tE")
     assert reply.split(b"\t")[0] == b"0"
     assert database.sql("SELECT id, text FROM t ORDER BY id") == [(1, "word7"), (2, "word8")]
     assert (rows_with(database, "word7"), rows_with(database, "word8")) == ([1], [2])
 
 
-def test_changes_of_single_rows_share_a_commit(database: Database) -> None:
-    with opened(database) as client:
+def test_changes_of_single_rows_share_a_commit(server: RowSocketServer, database: Database) -> None:
+    with opened(server) as client:
         before = transactions(database)
         replies = client.ask_all(*[WRITE_CHARLIE, INSERT_DUPLICATE] * 3)
         assert replies == [b"0\t1\t1", b"1\t1\t121"] * 3
