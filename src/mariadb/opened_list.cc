@@ -8,6 +8,20 @@
 
 namespace rowsocket::mariadb {
 
+bool number_tables(THD* thd, TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    TABLE* const table = list->table;
+    if (table != nullptr && table->map == 0) {
+      table->set_table_map(1, 0);
+      // The server has prepared expressions while the table had no number.
+      if (table->vcol_cleanup_expr(thd) || table->vcol_fix_expr(thd)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool keeps_changes(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;

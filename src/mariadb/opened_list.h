@@ -8,6 +8,10 @@
 
 namespace rowsocket::mariadb {
 
+/// As SQL does in setup_tables. In an expression, the columns of a table without a number count as constants:
+/// what was computed with one row may be kept for the next one. False where the server says an error.
+[[nodiscard]] bool number_tables(THD* thd, TABLE_LIST* list);
+
 /// Of a write's tables: one that it may change, and that keeps the change after a rollback. (So does a
 /// sequence, but a number that is missing does no harm.)
 [[nodiscard]] bool keeps_changes(const TABLE_LIST* list);

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Generated columns, defaults and checks are computed from their own row.
+
+Where a table has no number in its statement (`TABLE::map`), the server takes the columns of the table for
+constants in expressions, and keeps what it has computed with the first row.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from support.mariadb import Database, RowSocketServer
+
+ZONES = [b"+03:00", b"+01:00", b"+05:00", b"-02:00"]
+INSERTS = [b"1\t+\t3\t%d\t2020-01-01 10:00:00\t%s" % (number, zone) for number, zone in enumerate(ZONES)]
+IN_UTC = "CONVERT_TZ(local, zone, '+00:00')"
+COLUMNS = {
+    "stored": f"AS ({IN_UTC}) PERSISTENT",
+    "virtual": f"AS ({IN_UTC}) VIRTUAL",
+    "a default": f"DEFAULT ({IN_UTC})",
+}
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_column_is_computed_from_its_own_row(
+    server: RowSocketServer, database: Database, engine: str, column: str
+) -> None:
+    database.sql(f"""
+        CREATE TABLE t (id INT PRIMARY KEY, local DATETIME, zone VARCHAR(10), utc DATETIME {COLUMNS[column]})
+        ENGINE={engine}
+    """)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tid,local,zone" % database.name.encode()) == b"0\t1"
+        assert client.ask_all(*INSERTS) == [b"0\t1"] * len(ZONES)
+    assert database.sql("SELECT HOUR(utc) FROM t ORDER BY id") == [(7,), (9,), (5,), (12,)]
+
+
+def test_a_check_is_decided_by_its_own_row(server: RowSocketServer, database: Database) -> None:
+    database.sql(f"""
+        CREATE TABLE t (id INT PRIMARY KEY, local DATETIME, zone VARCHAR(10), CHECK (HOUR({IN_UTC}) > 6))
+    """)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tid,local,zone" % database.name.encode()) == b"0\t1"
+        assert client.ask_all(*INSERTS) == [b"0\t1", b"0\t1", b"1\t1\t4025", b"0\t1"]
+
+
+@pytest.mark.parametrize("before", ["SELECT * FROM t", "CHECK TABLE t", "FLUSH TABLES t"])
+def test_a_column_with_a_value_of_the_session_is_computed_from_its_own_row(
+    server: RowSocketServer, database: Database, before: str
+) -> None:
+    """Its expression is prepared anew for each statement. CHECK TABLE leaves a table that has no number."""
+    database.sql("""
+        CREATE TABLE t (id INT PRIMARY KEY, n INT, text VARCHAR(9),
+          less VARCHAR(99) AS (CONCAT(n < text, IF(CURRENT_USER() = '', 'nobody', ''))))
+    """)
+    database.sql("INSERT INTO t (id, n, text) VALUES (1, 5, '9'), (2, 5, '1'), (3, 5, '9')")
+    database.sql(before)
+    with server.raw("read") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tless" % database.name.encode()) == b"0\t1"
+        for _ in range(2):
+            assert client.ask(b"1\t>=\t1\t1\t9\t0") == b"0\t1\t1\t0\t1"
