@@ -18,10 +18,20 @@
 namespace rowsocket::mariadb {
 namespace {
 
-Error require_default(TABLE* table, size_t given_count, const Binding& binding) {
+/// The SQL mode may have come to forbid it: a zero date.
+bool is_default_forbidden(THD* thd, Field* field) {
+  return field->default_value == nullptr && field->vcol_info == nullptr &&
+         (field->flags & (NO_DEFAULT_VALUE_FLAG | VERS_SYSTEM_FIELD)) == 0 && !field->has_explicit_value() &&
+         !field->is_null_in_record(field->table->s->default_values) &&
+         field->validate_value_in_record_with_warn(thd, field->table->s->default_values) && thd->is_error();
+}
+
+Error require_default(THD* thd, TABLE* table, size_t given_count, const Binding& binding) {
   for (size_t i = 0; i < given_count; ++i) {
     binding.columns[i].field->set_has_explicit_value();
   }
+  const bool forbids_zero_dates =
+      (thd->variables.sql_mode & (MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE)) != 0;
   for (Field** field = table->field; *field != nullptr; ++field) {
     const bool has_no_default =
         ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
@@ -30,6 +40,9 @@ Error require_default(TABLE* table, size_t given_count, const Binding& binding) 
         (*field)->vcol_info == nullptr && (*field)->real_type() != MYSQL_TYPE_ENUM) {
       return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD,
                    std::string("column '") + (*field)->field_name.str + "' has no default");
+    }
+    if (forbids_zero_dates && is_default_forbidden(thd, *field)) [[unlikely]] {
+      return take_server_error(thd, ErrorCode::sql);
     }
   }
   return {};
@@ -57,7 +70,7 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
           !values[i].is_null() && (zero_is_a_value || field->val_int() != 0);
     }
   }
-  if (Error error = require_default(table, values.size(), binding); !error.ok()) {
+  if (Error error = require_default(thd, table, values.size(), binding); !error.ok()) {
     return error;
   }
   if (table->default_field != nullptr && table->update_default_fields(false) != 0) {

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Literal
 
+import pymysql
 import pytest
 
 import rowsocket
@@ -142,3 +143,24 @@ def test_names_without_case_are_those_that_sql_finds(start: Start, database_name
         assert wire.tokens("P", 2, database_name.lower(), table.lower(), "", "id") == [b"0", b"1"]
         assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
     assert server.sql(f"SELECT * FROM `{database_name}`.`{table}`") == [(1,)]
+
+
+DEFAULTS = {
+    "NO_ZERO_DATE": "DATE NOT NULL DEFAULT '0000-00-00'",
+    "NO_ZERO_IN_DATE": "DATETIME DEFAULT '2020-00-00'",
+}
+
+
+@pytest.mark.parametrize("mode", DEFAULTS)
+def test_a_default_that_the_mode_forbids_by_now_is_refused_as_in_sql(start: Start, mode: str) -> None:
+    server = start(RowSocketServer, {"sql-mode": f"STRICT_TRANS_TABLES,{mode}"})
+    database = Database(server, "app")
+    database.sql("SET SESSION sql_mode = ''")
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, d {DEFAULTS[mode]}, n DATE, s DATETIME DEFAULT NOW())")
+    database.sql("SET SESSION sql_mode = DEFAULT")
+    with pytest.raises(pymysql.err.OperationalError, match="1978"):
+        database.sql("INSERT INTO t (id) VALUES (1)")
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tt\t\tid,d") == [b"0\t1"] * 2
+        assert client.ask(b"1\t+\t1\t1") == b"1\t1\t1978"
+        assert client.ask(b"2\t+\t2\t1\t2020-01-01") == b"0\t1"
