@@ -30,8 +30,7 @@ Error require_default(THD* thd, TABLE* table, size_t given_count, const Binding&
   for (size_t i = 0; i < given_count; ++i) {
     binding.columns[i].field->set_has_explicit_value();
   }
-  const bool forbids_zero_dates =
-      (thd->variables.sql_mode & (MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE)) != 0;
+  const bool forbids_zero_dates = (thd->variables.sql_mode & (MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE)) != 0;
   for (Field** field = table->field; *field != nullptr; ++field) {
     const bool has_no_default =
         ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
