@@ -62,6 +62,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;
   }
+  expressions_prepared_ += table_->vcol_refix_list.is_empty() ? 0 : 1;
   const bool failed =
       (is_kept_ && table_->vcol_fix_expr(thd)) ||
       lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);

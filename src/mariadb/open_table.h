@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/limits.h"
 #include "engine/engine.h"
 #include "mariadb/foreign_children.h"
 #include "mariadb/history_partitions.h"
@@ -115,9 +116,10 @@ class OpenTable {
   [[nodiscard]] bool changes_fulltext() const { return changes_fulltext_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
-  /// Another session waits for this table, or it was flushed: close it at the end of the turn.
-  [[nodiscard]] bool is_wanted_by_others() const {
-    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
+  /// Another session waits for this table, or it was flushed, or its memory is to be freed: close it at the
+  /// end of the turn.
+  [[nodiscard]] bool is_to_be_closed() const {
+    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed || is_worn_out();
   }
 
   /// Lock in the engine's sense, for the statement under way, it and what was opened with it. `thd->lock` is
@@ -148,6 +150,7 @@ class OpenTable {
   void deactivate();
 
  private:
+  [[nodiscard]] bool is_worn_out() const { return expressions_prepared_ >= limits::expressions_prepared_max; }
   class Prelocking;
 
   void name_in_list();
@@ -185,6 +188,7 @@ class OpenTable {
   bool is_innodb_ = false;
   bool shows_removed_entries_ = false;
   bool triggers_show_removed_entries_ = false;
+  uint32_t expressions_prepared_ = 0;  ///< how often, since it was opened
   bool changes_fulltext_ = false;
   bool reads_clock_ = false;
 };

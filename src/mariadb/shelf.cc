@@ -87,7 +87,7 @@ void Shelf::yield(uint64_t transaction) {
     return;
   }
   for (size_t i = 0; i < kept_.size();) {
-    if (kept_[i]->is_wanted_by_others()) {
+    if (kept_[i]->is_to_be_closed()) {
       close(*kept_[i], transaction);
       kept_[i] = std::move(kept_.back());
       kept_.pop_back();

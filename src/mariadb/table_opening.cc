@@ -349,6 +349,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   // Left by the SQL query that used this table last; each new query decides it anew.
   table->all_partitions_pruned_away = false;
   table_ = table;
+  expressions_prepared_ = 0;
   ++generation_;
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
   if (is_kept_) {
@@ -378,6 +379,9 @@ void OpenTable::close(THD* thd, uint64_t transaction) {
   const bool stays_locked = used_in_transaction_ == transaction;
   const bool has_copy = stays_locked && copy_lock(thd, *ticket);
   const BesideStatement beside(thd);
+  if (is_worn_out()) [[unlikely]] {
+    table_->mark_table_for_reopen();
+  }
   thd->set_open_tables(std::exchange(table_, nullptr));
   close_thread_table(thd, &thd->open_tables);
   if (stays_locked && !has_copy) [[unlikely]] {

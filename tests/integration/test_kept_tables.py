@@ -53,3 +53,25 @@ def test_rows_of_two_tables_in_turn_are_each_described_in_the_binlog(start: Star
         replies = wire.ask_all(*requests, *failing)
     assert replies == [b"0\t1"] * len(requests) + [b"1\t1\t121", b"0\t1"]
     assert_binlog_equals_tables(server, ["app"])
+
+
+def test_memory_of_expressions_that_are_prepared_for_each_request_is_freed_with_the_table(
+    server: RowSocketServer, database: Database, raw: Callable[[str], RawConnection]
+) -> None:
+    """The server takes it anew for each IN list of constants, beside a value of the session."""
+    members = ", ".join(f"'member {number}'" for number in range(100))
+    database.sql(f"""
+        CREATE TABLE t (id INT PRIMARY KEY, text VARCHAR(20),
+          known VARCHAR(99) AS (CONCAT(CURRENT_USER(), text IN ({members}))))
+    """)
+    database.sql("INSERT INTO t (id, text) VALUES (1, 'text')")
+    wire = raw("read")
+    assert wire.ask(b"P\t1\t%s\tt\t\tknown" % database.name.encode()) == b"0\t1"
+
+    def used_bytes_behind_finds() -> int:
+        for _ in range(10):
+            wire.ask_all(*[b"1\t=\t1\t1"] * 500)
+        return int(server.status("Memory_used")["Memory_used"])
+
+    first = used_bytes_behind_finds()
+    assert used_bytes_behind_finds() - first < 8_000_000  # 5,000 times 3,300 bytes are 16,500,000
