@@ -118,7 +118,8 @@ inline constexpr uint32_t plugin_variables_interval_us = 100'000;
 /// at all of them.
 inline constexpr uint32_t names_cleared_min = 256;
 /// A table that is kept open is opened anew when its expressions were prepared so often: with an IN list of
-/// constants the server takes 20 to 30 bytes for each member each time, which only the end of the TABLE frees.
+/// constants the server takes 20 to 30 bytes for each member each time, which only the end of the TABLE
+/// frees.
 inline constexpr uint32_t expressions_prepared_max = 1'000;
 /// Parents of foreign keys whose children are remembered. Where more are written to, those are forgotten that
 /// nobody has written to since as many others were.
