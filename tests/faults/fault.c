@@ -47,6 +47,14 @@ static int is_path_named(const char* prefix, const char* path) {
   return 0;
 }
 
+/// The same of an open file.
+static int is_named(const char* prefix, int file) {
+  char link[64];
+  char path[PATH_MAX] = "";
+  snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+  return readlink(link, path, sizeof(path) - 1) > 0 && is_path_named(prefix, path);
+}
+
 /// `what` is "rename" or "open".
 static void wait_while_named(const char* what, const char* path) {
   char prefix[16];
@@ -60,14 +68,6 @@ static void wait_while_named(const char* what, const char* path) {
     }
     unlink(waits);
   }
-}
-
-/// The same of an open file.
-static int is_named(const char* prefix, int file) {
-  char link[64];
-  char path[PATH_MAX] = "";
-  snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-  return readlink(link, path, sizeof(path) - 1) > 0 && is_path_named(prefix, path);
 }
 
 static int sync_with(const char* name, int file) {

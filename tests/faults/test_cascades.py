@@ -101,12 +101,19 @@ def is_in_state(server: RowSocketServer, state: str) -> bool:
     return server.sql(f"SELECT id FROM information_schema.processlist WHERE state LIKE '{state}'") != []
 
 
-def test_a_parent_whose_child_was_dropped_is_written_to_as_before(start: Start) -> None:
+def with_a_child(start: Start) -> tuple[RowSocketServer, Database]:
+    """A server with a parent, which has the row (1, 0), and an empty child."""
     server = start(RowSocketServer)
     database = Database(server, "d")
     database.sql("CREATE TABLE parent (id INT PRIMARY KEY, n INT)")
-    database.sql("CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))")
+    key = "CONSTRAINT of_parent FOREIGN KEY (id) REFERENCES parent (id)"
+    database.sql(f"CREATE TABLE child (id INT PRIMARY KEY, {key})")
     database.sql("INSERT INTO parent VALUES (1, 0)")
+    return server, database
+
+
+def test_a_parent_whose_child_was_dropped_is_written_to_as_before(start: Start) -> None:
+    server, database = with_a_child(start)
     with server.raw("write") as client:
         assert client.ask(b"P\t1\td\tparent\t\tn") == b"0\t1"
         change = b"1\t=\t1\t1\t1\t0\t+\t1"
@@ -117,12 +124,7 @@ def test_a_parent_whose_child_was_dropped_is_written_to_as_before(start: Start) 
 
 
 def test_a_table_that_is_no_child_any_more_keeps_no_write_waiting(start: Start, fault: Path) -> None:
-    server = start(RowSocketServer)
-    database = Database(server, "d")
-    database.sql("CREATE TABLE parent (id INT PRIMARY KEY, n INT)")
-    key = "CONSTRAINT of_parent FOREIGN KEY (id) REFERENCES parent (id)"
-    database.sql(f"CREATE TABLE child (id INT PRIMARY KEY, {key})")
-    database.sql("INSERT INTO parent VALUES (1, 0)")
+    server, database = with_a_child(start)
     with server.raw("write") as client:
         assert client.ask(b"P\t1\td\tparent\t\tn") == b"0\t1"
         change = b"1\t=\t1\t1\t1\t0\t+\t1"

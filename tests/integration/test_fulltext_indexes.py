@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.binlog import transaction_count
 from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -113,14 +114,8 @@ def test_words_of_rows_that_stand_alone_are_found_though_one_of_them_is_refused(
 
 def test_changes_of_single_rows_share_a_commit(server: RowSocketServer, database: Database) -> None:
     with opened(server) as client:
-        before = transactions(database)
+        before = transaction_count(server)
         replies = client.ask_all(*[WRITE_CHARLIE, INSERT_DUPLICATE] * 3)
         assert replies == [b"0\t1\t1", b"1\t1\t121"] * 3
-        assert transactions(database) == before + 1
+        assert transaction_count(server) == before + 1
     assert rows_with(database, "charlie") == [1]
-
-
-def transactions(database: Database) -> int:
-    """Of the binlog."""
-    ((position,),) = database.sql("SELECT @@gtid_binlog_pos")
-    return int(str(position).split("-")[-1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.binlog import transaction_count
 from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -160,12 +161,12 @@ def test_nothing_is_corrupt_behind_a_key_that_was_removed(
 
 def test_finds_and_changes_behind_a_removal_share_a_commit(start: Start) -> None:
     """But a request whose triggers use such a table. A busy machine may end the transaction between them."""
-    server, database = served(start, "ROCKSDB")
+    server, _ = served(start, "ROCKSDB")
     with opened(server) as client:
-        before = transactions(database)
+        before = transaction_count(server)
         requests = [MOVE, *[ROWS_OF_1, ADD_100] * 20]
         assert all(reply.startswith(b"0\t") for reply in client.ask_all(*requests))
-        assert transactions(database) < before + 10
+        assert transaction_count(server) < before + 10
 
 
 CHANGE_OF_QUEUE = {
@@ -191,13 +192,7 @@ def test_requests_whose_triggers_remove_nothing_of_rocksdb_share_a_commit(start:
     database.sql(f"CREATE TRIGGER l AFTER {event} ON queue FOR EACH ROW INSERT INTO log VALUES ({row}.g)")
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tqueue\t\tg") == b"0\t1"
-        before = transactions(database)
+        before = transaction_count(server)
         replies = client.ask_all(*[request % number for number in range(1, 21)])
         assert all(reply.startswith(b"0\t1") for reply in replies)
-        assert transactions(database) < before + 5
-
-
-def transactions(database: Database) -> int:
-    """Of the binlog."""
-    ((position,),) = database.sql("SELECT @@gtid_binlog_pos")
-    return int(str(position).split("-")[-1])
+        assert transaction_count(server) < before + 5

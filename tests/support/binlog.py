@@ -230,6 +230,11 @@ def binlog_files(server: MariaDB) -> list[Path]:
     return [base.with_name(Path(line).name) for line in index.read_text().split()]
 
 
+def transaction_count(server: MariaDB) -> int:
+    """How many transactions and statements the binlog has had: the sequence number of its last GTID."""
+    return int(str(server.value("SELECT @@gtid_binlog_pos")).rpartition("-")[2])
+
+
 def last_group(content: bytes) -> int:
     """Where the last transaction or statement begins in a file of the binlog; the end of the file, if none
     does."""
