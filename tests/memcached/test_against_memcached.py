@@ -10,6 +10,7 @@ docs/protocol/memcached.md says what differs on purpose. The strategies keep cle
 |---|---|
 | a mistake in the line of a storage command | such a command has an empty value: see `MISTAKEN` |
 | what `decr`, and `incr` beyond 2^64, leave as spaces | numbers have keys of their own; spaces are cut |
+| the size with those spaces | is not asked of numbers |
 | `incr` of `+5`, ` 12` or `12 ` | no number is stored so |
 | `incr` of nothing but line ends: memcached reads on behind the value | none is stored |
 | flags that their command has no use for | each command has its own letters |
@@ -142,6 +143,7 @@ NUMBERS = st.sampled_from([Key("n"), Key("m")])
 TOO_LONG = Key("x", 251)
 KEYS = weighed(TEXTS, TEXTS, NUMBERS)
 MOST_KEYS = weighed(*[KEYS] * 12, st.just(TOO_LONG))
+MOST_TEXTS = weighed(*[TEXTS] * 12, st.just(TOO_LONG))
 BASE64_KEYS = [Key("d", is_base64=True), Key("e", is_base64=True)]
 BASE64_NUMBERS = [Key("f", is_base64=True)]
 
@@ -327,8 +329,10 @@ def coded(words: Line, keys: list[Key] = BASE64_KEYS) -> Line:
 COUNT_MODES = (b"MI", b"M+", b"MD", b"M-")
 META = command(
     st.one_of(
-        coded(meta(b"mg", "cfkOqstvu", MOST_KEYS)),
-        coded(meta(b"mg", "cfkOqsTvu", MOST_KEYS)),
+        coded(meta(b"mg", "cfkOqstvu", MOST_TEXTS)),
+        coded(meta(b"mg", "cfkOqsTvu", MOST_TEXTS)),
+        coded(meta(b"mg", "cfkOqtvu", NUMBERS), BASE64_NUMBERS),
+        coded(meta(b"mg", "cfkOqTvu", NUMBERS), BASE64_NUMBERS),
         coded(meta(b"md", "CkOq", MOST_KEYS)),
         coded(meta(b"ma", "DJMNkOcv", KEYS, COUNT_MODES), BASE64_NUMBERS),
         coded(meta(b"ma", "DJMtkOcvq", KEYS, COUNT_MODES), BASE64_NUMBERS),

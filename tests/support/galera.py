@@ -23,6 +23,8 @@ from support.tree import ServerFailure, ServerTree
 
 PROVIDER = "usr/lib/galera/libgalera_smm.so"
 JOIN_TIMEOUT_S = 120.0
+SUSPECT_TIMEOUT_S = 20
+"""A node that is silent for so long is cut off: a busy machine may stand still for seconds."""
 
 
 def provider(tree: ServerTree) -> Path:
@@ -117,7 +119,13 @@ class Cluster:
     """Nodes that replicate to each other. Use it as a context manager."""
 
     def __init__(
-        self, tree: ServerTree, template: Path, node_count: int = 3, options: Options | None = None
+        self,
+        tree: ServerTree,
+        template: Path,
+        node_count: int = 3,
+        options: Options | None = None,
+        *,
+        suspect_timeout_s: int = SUSPECT_TIMEOUT_S,
     ) -> None:
         library = provider(tree)
         tree = GaleraTree(tree.root)
@@ -149,8 +157,8 @@ class Cluster:
                     "gmcast.listen_addr": f"tcp://{self.addresses[number]}",
                     "ist.recv_addr": f"127.0.0.1:{ports[node_count + number]}",
                     "gcache.size": "32M",
-                    "evs.suspect_timeout": "PT6S",
-                    "evs.inactive_timeout": "PT12S",
+                    "evs.suspect_timeout": f"PT{suspect_timeout_s}S",
+                    "evs.inactive_timeout": f"PT{2 * suspect_timeout_s}S",
                 },
             )
             for number in range(node_count)
