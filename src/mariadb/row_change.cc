@@ -57,8 +57,11 @@ bool has_other_key(const Binding& binding, TABLE* table) {
 Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written) {
   const bool history = makes_history(table);
   const auto differs = [table] { return !records_are_comparable(table) || compare_record(table); };
-  // A trigger sees it also where nothing else changes, as in SQL. The comparison leaves it out.
+  // A trigger sees both also where nothing else changes, as in SQL. The comparison leaves the first one out.
   table->evaluate_update_default_function();
+  if (history) {
+    table->vers_update_fields();
+  }
   NamedColumns named(thd, table);
   if (!named.ok()) {
     return ErrorCode::out_of_memory;
@@ -83,12 +86,6 @@ Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written) {
     }
     restore_record(table, record[1]);  // what is there, without the new time
     return error;
-  }
-  if (history) {
-    table->vers_update_fields();
-    if (Error error = generate_columns(thd, table); !error.ok()) {  // of when the row began
-      return error;
-    }
   }
   if (Error error = check_constraints(thd, table); !error.ok()) {
     return error;

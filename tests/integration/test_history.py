@@ -79,6 +79,16 @@ def test_a_column_that_is_generated_of_when_the_row_began_follows_each_change(ma
     assert twins.sql("CHECK TABLE t EXTENDED")[0][3] == b"OK"
 
 
+def test_a_trigger_before_a_change_sees_when_the_new_row_begins(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT, seen TIMESTAMP(6) NULL", "WITH SYSTEM VERSIONING")
+    twins.sql("INSERT INTO t (id, v) VALUES (1, 10), (2, 10), (3, 10)")
+    twins.sql("CREATE TRIGGER notes BEFORE UPDATE ON t FOR EACH ROW SET NEW.seen = NEW.row_start")
+    twins.index("v").update(1, [11])
+    twins.index("id,v").upsert([2, 11], update=["v"])
+    twins.sql("UPDATE t SET v = 11 WHERE id = 3")
+    assert twins.sql("SELECT id, seen = row_start FROM t ORDER BY id") == [(b"%d" % id, b"1") for id in (1, 2, 3)]
+
+
 @pytest.mark.parametrize(
     "partitions", ["", "PARTITION BY SYSTEM_TIME (PARTITION p HISTORY, PARTITION n CURRENT)"]
 )
