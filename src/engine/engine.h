@@ -207,6 +207,10 @@ class Session {
   /// limits::transaction_ms already and holds up others, it has grown to what the host allows, or it did
   /// lasting work.
   [[nodiscard]] virtual bool wants_commit() const { return false; }
+  /// How long, in µs, the session's commits so far kept the processor busy with what requests had left to
+  /// them: the words of full-text indexes, say. Where that is much for each request, it wants a commit behind
+  /// the request, so that the request can be told from others.
+  [[nodiscard]] virtual uint64_t work_in_commits_us() const { return 0; }
 
   /// True if, since the last call, the engine took a value that SQL takes only with a warning. A strict host
   /// would not take it.

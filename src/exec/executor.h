@@ -109,6 +109,8 @@ class Executor {
   void end_usual(Client& client);
   /// See Transaction.
   [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
+  /// How long requests kept the processor busy in commits of their own, in µs: see engine::Session.
+  [[nodiscard]] uint64_t work_in_commits_us() const { return work_in_commits_us_; }
   [[nodiscard]] bool is_committing() const { return transaction_.is_committing(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
   /// See Runner.
@@ -158,6 +160,7 @@ class Executor {
   std::function<void()> settled_;    ///< see `Notices`
   std::function<void()> undone_;     ///< the same
   bool met_first_lenience_ = false;  ///< see the function
+  uint64_t work_in_commits_us_ = 0;
 };
 
 }  // namespace rowsocket::exec

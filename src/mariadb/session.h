@@ -30,6 +30,7 @@
 #include "engine/opened_selections.h"
 #include "mariadb/activity.h"
 #include "mariadb/commit_gtid.h"
+#include "mariadb/fulltext_work.h"
 #include "mariadb/galera.h"
 #include "mariadb/patience.h"
 #include "mariadb/request_under_way.h"
@@ -104,6 +105,7 @@ class Session final : public engine::Session {
   [[nodiscard]] bool rows_outlive_transaction() const override { return transaction_.rows_outlive_it(); }
   [[nodiscard]] bool is_lost_by_failure() const override { return transaction_.is_lost_by_failure(); }
   [[nodiscard]] bool wants_commit() const override;
+  [[nodiscard]] uint64_t work_in_commits_us() const override { return fulltext_work_.total_us(); }
   void expire_snapshot() override {
     transaction_.expire_snapshot();
     rights_.forget_answers();
@@ -191,6 +193,7 @@ class Session final : public engine::Session {
   const std::shared_ptr<engine::OpenedSelections> opened_;
   Shelf shelf_;
   TurnTransaction transaction_;
+  FulltextWork fulltext_work_;
   bool goes_on_ = false;  ///< see `commit_and_go_on`
   RequestUnderWay request_;
   Rights rights_;

@@ -176,7 +176,8 @@ Error Session::loss() const {
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return goes_on_ || transaction_.wants_commit() || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
+  return goes_on_ || transaction_.wants_commit() ||
+         (transaction_.fulltext_requests() > 0 && fulltext_work_.is_dear()) || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
 }
 
 void Session::begin_transaction() {
@@ -255,6 +256,7 @@ Error Session::commit() {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
     gtid_.before_commit();
+    const FulltextWork::Commit measured(fulltext_work_, transaction_.fulltext_requests());
     if (trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {

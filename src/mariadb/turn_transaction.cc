@@ -96,6 +96,7 @@ void TurnTransaction::note_write(const OpenTable& table) {
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (table.changes_fulltext()) [[unlikely]] {
+    ++facts_.fulltext_requests;
     facts_.fulltext_changed = statement_.number();
     if (facts_.fulltext_began == 0) {
       facts_.fulltext_began = statement_.number();

@@ -93,6 +93,8 @@ class TurnTransaction {
   [[nodiscard]] bool has_changed_fulltext() const {
     return facts_.fulltext_began != 0 && facts_.fulltext_began != statement_.number();
   }
+  /// So many requests may have.
+  [[nodiscard]] uint32_t fulltext_requests() const { return facts_.fulltext_requests; }
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
@@ -161,6 +163,7 @@ class TurnTransaction {
     /// The first and the last statement that may have changed a full-text index of InnoDB; 0 = none.
     uint64_t fulltext_began = 0;
     uint64_t fulltext_changed = 0;
+    uint32_t fulltext_requests = 0;  ///< that may have changed one
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};

@@ -339,6 +339,19 @@ TEST_F(HeavyTest, more_is_free_of_a_write_than_of_a_read) {
   EXPECT_TRUE(connection(0).takes_long());
 }
 
+TEST_F(HeavyTest, what_requests_leave_to_the_commit_is_their_own_time) {
+  TestClient client = connect_with_items();
+  for (int turns = 0; turns < slow_turns; ++turns) {
+    EXPECT_EQ(ask(client, insert_another()), ok);
+  }
+  EXPECT_FALSE(connection(0).takes_long());
+  engine_.leave_to_commits(slow_us + limits::own_us_free_per_write);
+  for (int turns = 0; turns < slow_turns; ++turns) {
+    EXPECT_EQ(ask(client, insert_another()), ok);
+  }
+  EXPECT_TRUE(connection(0).takes_long());
+}
+
 TEST_F(HeavyTest, requests_that_take_nothing_hide_no_slow_one_beside_them) {
   constexpr std::string_view refused_write = "9\t+\t1\t1\n";
   constexpr std::string_view refused_read = "9\t=\t1\t1\n";

@@ -196,6 +196,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
 Turn::Measured Turn::measure() const {
   return {.ticks = clock_.ticks(),
           .commit_ticks = executor_.commit_ticks(),
+          .work_in_commits_us = executor_.work_in_commits_us(),
           .rollbacks = executor_.rollback_count(),
           .waited_us = waited_us_};
 }
@@ -206,13 +207,14 @@ std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) c
   // Two cores may differ by a few.
   const uint64_t since_ticks = from.ticks + (to.commit_ticks - from.commit_ticks);
   const uint64_t ticks = to.ticks - std::min(to.ticks, since_ticks);
-  if (ticks < limits::own_ticks_min || drill_ != nullptr) [[likely]] {
+  const uint64_t work_us = to.work_in_commits_us - from.work_in_commits_us;
+  if ((ticks < limits::own_ticks_min && work_us == 0) || drill_ != nullptr) [[likely]] {
     return 0;
   }
   if (from.rollbacks != to.rollbacks) {
     return std::nullopt;
   }
-  const uint64_t us = clock_.us_of(ticks);
+  const uint64_t us = clock_.us_of(ticks) + work_us;
   return us - std::min(us, to.waited_us - from.waited_us);
 }
 

@@ -192,6 +192,7 @@ class Turn {
   struct Measured {
     uint64_t ticks = 0;
     uint64_t commit_ticks = 0;
+    uint64_t work_in_commits_us = 0;
     uint64_t rollbacks = 0;
     uint64_t waited_us = 0;
   };

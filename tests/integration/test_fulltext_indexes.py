@@ -112,6 +112,19 @@ def test_words_of_rows_that_stand_alone_are_found_though_one_of_them_is_refused(
     assert (rows_with(database, "word7"), rows_with(database, "word8")) == ([1], [2])
 
 
+def test_a_long_text_has_a_commit_of_its_own_which_others_need_not_wait_for(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The engine splits it into words there. So it counts for who has sent the text."""
+    text = b" ".join(b"word%d" % number for number in range(1_500))
+    inserts = [b"2\t+\t3\t%d\t%d\t%b" % (number, number, text) for number in range(10, 16)]
+    with opened(server) as client:
+        assert client.ask(inserts[0]) == b"0\t1"
+        before = transaction_count(server)
+        assert client.ask_all(*inserts[1:]) == [b"0\t1"] * 5
+        assert transaction_count(server) == before + 5
+
+
 def test_changes_of_single_rows_share_a_commit(server: RowSocketServer, database: Database) -> None:
     with opened(server) as client:
         before = transaction_count(server)

@@ -60,6 +60,9 @@ inline constexpr uint32_t own_us_per_turn_max = 600;
 /// Who has added up so much is heavy: not before the third turn. With two, `./x bench fair` had a light
 /// client wait for 234 ms, most likely since others had taken the processor from its requests twice.
 inline constexpr uint32_t heavy_own_us = 1200;
+/// Where a request leaves so much to the commit, it has a commit of its own, which counts as its own time. It
+/// is to be more than a commit of one row keeps the processor busy, also where its caches are cold.
+inline constexpr uint32_t fulltext_us_dear = 500;
 /// It adds up to no more, so that who was heavy is light again after nine turns.
 inline constexpr uint32_t own_us_max = 2000;
 /// After so many turns a client is known.

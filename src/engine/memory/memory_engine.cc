@@ -297,6 +297,11 @@ void MemoryEngine::lie_on_disk(bool is_on_disk) {
   state_->is_on_disk = is_on_disk;
 }
 
+void MemoryEngine::leave_to_commits(uint64_t us) {
+  const MutexLock lock(state_->mutex);
+  state_->left_to_commits_us = us;
+}
+
 void MemoryEngine::lose_transaction_by_failures() {
   const MutexLock lock(state_->mutex);
   state_->failures_lose_transaction = true;

@@ -145,6 +145,8 @@ class MemoryEngine : public Engine {
   void keep_of_selections(size_t bytes_each);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
+  /// Commits that have changes keep the processor busy for so long, with what the requests left to them.
+  void leave_to_commits(uint64_t us);
   /// A request, or group, that fails behind a change of its own can not be undone alone.
   void lose_transaction_by_failures();
   /// The nth request for writing from now on must be the first of a transaction, even if it is that already.

@@ -215,7 +215,8 @@ bool MemorySession::is_lost_by_failure() const {
 
 bool MemorySession::wants_commit() const {
   const MutexLock lock(state_.mutex);
-  return did_lasting_work_ || goes_on_ || (state_.transactions_are_long && !undo_.empty());
+  const bool wants_own = state_.transactions_are_long || state_.left_to_commits_us > 0;
+  return did_lasting_work_ || goes_on_ || (wants_own && !undo_.empty());
 }
 
 void MemorySession::set_patient(bool patient) {
@@ -279,6 +280,7 @@ Error MemorySession::commit() {
     undo_down_to(0);
   } else if (!undo_.empty()) {
     ++state_.commits_with_changes;
+    work_in_commits_us_ += state_.left_to_commits_us;
     gtid_ = "0-1-" + std::to_string(state_.commits_with_changes);
   }
   undo_.clear();

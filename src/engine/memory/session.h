@@ -44,6 +44,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool rows_outlive_transaction() const override;
   [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
+  [[nodiscard]] uint64_t work_in_commits_us() const override { return work_in_commits_us_; }
   void expire_snapshot() override {}  // it has none: whoever reads, reads what is there
   void set_patient(bool patient) override;
   void note_waited(uint64_t waited_ms) override;
@@ -152,6 +153,7 @@ class MemorySession final : public Session {
   std::optional<size_t> group_mark_
       ROWSOCKET_GUARDED_BY(state_.mutex);  ///< size of undo_ when the group began
   std::string gtid_;                       ///< of the last commit
+  uint64_t work_in_commits_us_ = 0;
   bool in_request_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool locked_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< this session holds its share of the big lock
   bool lost_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;

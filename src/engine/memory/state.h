@@ -79,6 +79,7 @@ struct State {
   std::atomic<size_t> kept_bytes_per_selection{0};
   bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
+  uint64_t left_to_commits_us ROWSOCKET_GUARDED_BY(mutex) = 0;
   bool failures_lose_transaction ROWSOCKET_GUARDED_BY(mutex) = false;
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
   std::vector<GeneratedId> generated_ids ROWSOCKET_GUARDED_BY(mutex);
