@@ -11,6 +11,7 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
 #include "mariadb/open_table.h"
+#include "mariadb/opened_list.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
@@ -62,9 +63,9 @@ Opening OpenTable::lock(THD* thd, Error& error) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;
   }
-  expressions_prepared_ += table_->vcol_refix_list.is_empty() ? 0 : 1;
+  renew_at_times(thd, &list_);
   const bool failed =
-      (is_kept_ && table_->vcol_fix_expr(thd)) ||
+      (is_kept_ && !prepare_expressions(thd, table_)) ||
       lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
   if (failed) {
     const bool conflict = is_lock_conflict(thd);

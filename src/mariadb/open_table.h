@@ -119,7 +119,8 @@ class OpenTable {
   /// Another session waits for this table, or it was flushed, or its memory is to be freed: close it at the
   /// end of the turn.
   [[nodiscard]] bool is_to_be_closed() const {
-    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed || is_worn_out();
+    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed ||
+           table_->needs_reopen();
   }
 
   /// Lock in the engine's sense, for the statement under way, it and what was opened with it. `thd->lock` is
@@ -150,7 +151,6 @@ class OpenTable {
   void deactivate();
 
  private:
-  [[nodiscard]] bool is_worn_out() const { return expressions_prepared_ >= limits::expressions_prepared_max; }
   class Prelocking;
 
   void name_in_list();
@@ -160,6 +160,7 @@ class OpenTable {
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] bool open_whole_list(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] bool renew_routines(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] bool find_all_children(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening check_opened(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
@@ -177,6 +178,7 @@ class OpenTable {
   uint table_count_ = 0;              ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
+  uint64_t routines_met_ = 0;    ///< the versions of the tables that routines of triggers met last
   uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
   uint64_t used_in_transaction_ = UINT64_MAX;
@@ -188,7 +190,6 @@ class OpenTable {
   bool is_innodb_ = false;
   bool shows_removed_entries_ = false;
   bool triggers_show_removed_entries_ = false;
-  uint32_t expressions_prepared_ = 0;  ///< how often, since it was opened
   bool changes_fulltext_ = false;
   bool reads_clock_ = false;
 };

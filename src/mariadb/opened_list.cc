@@ -2,11 +2,20 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <utility>
 
+#include "base/limits.h"
 #include "mariadb/opened_list.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
+
+bool prepare_expressions(THD* thd, TABLE* table) {
+  const bool was_strict = std::exchange(thd->abort_on_warning, false);
+  const bool failed = table->vcol_fix_expr(thd);
+  thd->abort_on_warning = was_strict;
+  return !failed;
+}
 
 bool number_tables(THD* thd, TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
@@ -14,12 +23,41 @@ bool number_tables(THD* thd, TABLE_LIST* list) {
     if (table != nullptr && table->map == 0) {
       table->set_table_map(1, 0);
       // The server has prepared expressions while the table had no number.
-      if (table->vcol_cleanup_expr(thd) || table->vcol_fix_expr(thd)) {
+      if (table->vcol_cleanup_expr(thd) || !prepare_expressions(thd, table)) {
         return false;
       }
     }
   }
   return true;
+}
+
+void renew_at_times(THD* thd, TABLE_LIST* list) {
+  if (thd->query_id % limits::statements_per_renewal != 0) [[likely]] {
+    return;
+  }
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && !list->table->vcol_refix_list.is_empty()) {
+      list->table->mark_table_for_reopen();
+    }
+  }
+}
+
+bool calls_routines(const LEX& lex) {
+  const auto* routine = reinterpret_cast<const Sroutine_hash_entry*>(lex.sroutines_list.first);
+  for (; routine != nullptr; routine = routine->next) {
+    if (routine->mdl_request.key.mdl_namespace() != MDL_key::TRIGGER) {
+      return true;
+    }
+  }
+  return false;
+}
+
+uint64_t versions_of(const TABLE_LIST* list) {
+  uint64_t versions = 1;
+  for (; list != nullptr; list = list->next_global) {
+    versions = versions * 31 + (list->table != nullptr ? list->table->s->table_map_id : 0);
+  }
+  return versions;
 }
 
 bool keeps_changes(const TABLE_LIST* list) {

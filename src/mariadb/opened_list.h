@@ -8,9 +8,23 @@
 
 namespace rowsocket::mariadb {
 
+/// Those with a value of the session, for the statement under way. As where the server opens a table, what is
+/// odd in them is a warning, whatever the SQL mode says. False where the server says an error.
+[[nodiscard]] bool prepare_expressions(THD* thd, TABLE* table);
+
 /// As SQL does in setup_tables. In an expression, the columns of a table without a number count as constants:
 /// what was computed with one row may be kept for the next one. False where the server says an error.
 [[nodiscard]] bool number_tables(THD* thd, TABLE_LIST* list);
+
+/// Expressions with a value of the session are prepared anew for each statement, and some take memory of the
+/// TABLE for that each time: an IN list of constants 20 to 30 bytes for each member. So behind one of many
+/// statements such a table does not go back to the table cache.
+void renew_at_times(THD* thd, TABLE_LIST* list);
+
+/// Triggers of what was opened call stored functions or procedures.
+[[nodiscard]] bool calls_routines(const LEX& lex);
+/// Another number where a table was altered, flushed or made anew.
+[[nodiscard]] uint64_t versions_of(const TABLE_LIST* list);
 
 /// Of a write's tables: one that it may change, and that keeps the change after a rollback. (So does a
 /// sequence, but a number that is missing does no harm.)

@@ -6,6 +6,7 @@
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/duplicate_row.h"
+#include "mariadb/forbidden_defaults.h"
 #include "mariadb/generated_ids.h"
 #include "mariadb/key_part.h"
 #include "mariadb/row_addition.h"
@@ -18,19 +19,10 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// The SQL mode may have come to forbid it: a zero date.
-bool is_default_forbidden(THD* thd, Field* field) {
-  return field->default_value == nullptr && field->vcol_info == nullptr &&
-         (field->flags & (NO_DEFAULT_VALUE_FLAG | VERS_SYSTEM_FIELD)) == 0 && !field->has_explicit_value() &&
-         !field->is_null_in_record(field->table->s->default_values) &&
-         field->validate_value_in_record_with_warn(thd, field->table->s->default_values) && thd->is_error();
-}
-
-Error require_default(THD* thd, TABLE* table, size_t given_count, const Binding& binding) {
+Error require_default(TABLE* table, size_t given_count, const Binding& binding) {
   for (size_t i = 0; i < given_count; ++i) {
     binding.columns[i].field->set_has_explicit_value();
   }
-  const bool forbids_zero_dates = (thd->variables.sql_mode & (MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE)) != 0;
   for (Field** field = table->field; *field != nullptr; ++field) {
     const bool has_no_default =
         ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
@@ -40,17 +32,15 @@ Error require_default(THD* thd, TABLE* table, size_t given_count, const Binding&
       return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD,
                    std::string("column '") + (*field)->field_name.str + "' has no default");
     }
-    if (forbids_zero_dates && is_default_forbidden(thd, *field)) [[unlikely]] {
-      return take_server_error(thd, ErrorCode::sql);
-    }
   }
   return {};
 }
 
 /// The row as the request and the defaults have it, in the table's first record. `skips` tells that a trigger
 /// does not want it inserted.
-Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw,
+Error fill_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
                bool& skips) {
+  const std::span<const Value> values = row.values;
   restore_default_record_for_insert(table);
   table->reset_default_fields();
   table->auto_increment_field_not_null = false;
@@ -69,7 +59,10 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
           !values[i].is_null() && (zero_is_a_value || field->val_int() != 0);
     }
   }
-  if (Error error = require_default(thd, table, values.size(), binding); !error.ok()) {
+  if (Error error = require_default(table, values.size(), binding); !error.ok()) {
+    return error;
+  }
+  if (Error error = refuse_forbidden_defaults(thd, table, row.on_duplicate); !error.ok()) {
     return error;
   }
   if (table->default_field != nullptr && table->update_default_fields(false) != 0) {
@@ -259,7 +252,7 @@ Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const eng
 /// The row as fill_row makes it, where it is one that the request may insert.
 Error make_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
                bool& skips) {
-  if (Error error = fill_row(thd, binding, table, row.values, raw, skips); !error.ok() || skips) {
+  if (Error error = fill_row(thd, binding, table, row, raw, skips); !error.ok() || skips) {
     return error;
   }
   if (Error error = check_whole_numbers(binding, row.duplicate_changes); !error.ok()) {

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "scheduler.h"
 #include "set_var.h"
+#include "sp_cache.h"
 #include "sp_head.h"
 #include "sql_audit.h"
 #include "sql_base.h"

@@ -137,6 +137,18 @@ void Statement::undo() {
   trans_rollback_stmt(thd_);
 }
 
+/// That its triggers have called, as far as the server forgets them behind a statement: those that are too
+/// many, and all where a temporary table was made or dropped, since they are fitted to its columns.
+void Statement::forget_routines() {
+  for (sp_cache* const routines : {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache,
+                                   thd_->sp_package_body_cache}) {
+    sp_cache_enforce_limit(routines, stored_program_cache_size);
+  }
+  if (std::exchange(thd_->reset_sp_cache, false)) {
+    thd_->sp_caches_empty();
+  }
+}
+
 void Statement::end() {
   const bool is_prelocked = thd_->locked_tables_mode != LTM_NONE;
   for (const auto& table : tables_) {
@@ -157,6 +169,7 @@ void Statement::end() {
         table->forget();
       }
     }
+    forget_routines();
     lex_end(thd_->lex);
     lex_start(thd_);
   }

@@ -71,6 +71,7 @@ class Statement {
   void end_walks();
   [[nodiscard]] bool end_row_events();
   void invalidate_query_cache();
+  void forget_routines();
   void undo();
   void end();
 

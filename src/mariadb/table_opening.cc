@@ -275,6 +275,9 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
   if (!open_whole_list(thd, before, error)) {
     return fail_to_open(thd, before, error);
   }
+  if (!renew_routines(thd, before, error)) [[unlikely]] {
+    return fail_to_open(thd, before, error);
+  }
   if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
       [[unlikely]] {
     if (new_history == NewHistory::report) {
@@ -289,6 +292,22 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
     return fail_to_open(thd, before, error);
   }
   return check_opened(thd, alone_in_statement, before);
+}
+
+/// The tables of the list are open, before and after. Where one of them was altered since the last opening,
+/// the routines that triggers call may be fitted to its old columns: the server forgets them only with the
+/// session, and ours do not end with a client.
+bool OpenTable::renew_routines(THD* thd, const MDL_savepoint& before, Error& error) {
+  if (!calls_routines(*thd->lex)) [[likely]] {
+    return true;
+  }
+  const uint64_t met = versions_of(&list_);
+  if (std::exchange(routines_met_, met) == met) {
+    return true;
+  }
+  close_list(thd, before);
+  thd->sp_caches_clear();
+  return open_whole_list(thd, before, error);
 }
 
 /// The tables of the list are open, before and after. With the names of missing children locked, no ALTER
@@ -349,7 +368,6 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   // Left by the SQL query that used this table last; each new query decides it anew.
   table->all_partitions_pruned_away = false;
   table_ = table;
-  expressions_prepared_ = 0;
   ++generation_;
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
   if (is_kept_) {
@@ -379,9 +397,6 @@ void OpenTable::close(THD* thd, uint64_t transaction) {
   const bool stays_locked = used_in_transaction_ == transaction;
   const bool has_copy = stays_locked && copy_lock(thd, *ticket);
   const BesideStatement beside(thd);
-  if (is_worn_out()) [[unlikely]] {
-    table_->mark_table_for_reopen();
-  }
   thd->set_open_tables(std::exchange(table_, nullptr));
   close_thread_table(thd, &thd->open_tables);
   if (stays_locked && !has_copy) [[unlikely]] {

@@ -164,3 +164,52 @@ def test_a_default_that_the_mode_forbids_by_now_is_refused_as_in_sql(start: Star
         assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tt\t\tid,d") == [b"0\t1"] * 2
         assert client.ask(b"1\t+\t1\t1") == b"1\t1\t1978"
         assert client.ask(b"2\t+\t2\t1\t2020-01-01") == b"0\t1"
+
+
+SETS_IT = {
+    "a trigger that sets it": (
+        "DATE NOT NULL DEFAULT '0000-00-00'",
+        "CREATE TRIGGER sets BEFORE INSERT ON t FOR EACH ROW SET NEW.d = '2020-01-01'",
+        [b"1\t+\t2\t1\t5", b"1\t++\t2\t1\t2\t5\tR", b"1\t++\t2\t1\t3\t5\tU\t1"],
+    ),
+    "an upsert that sets it to the time": (
+        "DATETIME NOT NULL DEFAULT '0000-00-00 00:00:00' ON UPDATE CURRENT_TIMESTAMP",
+        "",
+        [b"1\t++\t2\t1\t1\t5\tU\t1", b"1\t++\t2\t1\t1\t6\tU\t1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SETS_IT)
+def test_a_forbidden_default_of_a_column_that_the_request_can_set_is_not_looked_at(
+    start: Start, kind: str
+) -> None:
+    definition, trigger, requests = SETS_IT[kind]
+    server = start(RowSocketServer, {"sql-mode": "STRICT_TRANS_TABLES,NO_ZERO_DATE"})
+    database = Database(server, "app")
+    database.sql("SET SESSION sql_mode = ''")
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, n INT, d {definition})")
+    database.sql("SET SESSION sql_mode = DEFAULT")
+    if trigger:
+        database.sql(trigger)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid,n,d") == b"0\t1"
+        assert {reply[:2] for reply in client.ask_all(*requests)} == {b"0\t"}
+
+
+def test_what_is_odd_in_an_expression_of_the_session_is_a_warning_for_each_request(start: Start) -> None:
+    """The server prepares such an expression for each statement, before it is strict."""
+    server = start(RowSocketServer, {"sql-mode": "STRICT_ALL_TABLES"})
+    database = Database(server, "app")
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, at DATETIME, n INT,"
+        " x VARCHAR(99) DEFAULT (CONCAT(at IN ('2020-01-01', 'no time'), CURRENT_USER())))"
+    )
+    for number in range(3):
+        database.sql(f"INSERT INTO t (id, at) VALUES ({number}, '2020-01-01')")
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid,at", b"P\t2\tapp\tt\t\tn") == [b"0\t1"] * 2
+        for number in range(3, 6):
+            assert client.ask(b"1\t+\t2\t%d\t2020-01-01" % number) == b"0\t1"
+            assert client.ask(b"2\t=\t1\t%d\t1\t0\tU\t7" % number) == b"0\t1\t1"
+    assert len(database.sql("SELECT DISTINCT LEFT(x, 2) FROM t")) == 1
