@@ -72,11 +72,11 @@ class OpenTable {
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
-  /// It is locked, and its expressions keep values for the statement that are another request's: of the
-  /// account (CURRENT_USER), of a variable (@@timestamp) or of a sequence (RAND(7)).
-  [[nodiscard]] bool keeps_values_of_statement() const {
-    return is_locked() && !table_->vcol_refix_list.is_empty();
-  }
+  /// Its expressions keep values for the statement: of the account (CURRENT_USER), of a variable (@@timestamp)
+  /// or of a sequence (RAND(7)).
+  [[nodiscard]] bool has_values_of_statement() const { return !table_->vcol_refix_list.is_empty(); }
+  /// It is locked, and these values are another request's.
+  [[nodiscard]] bool keeps_values_of_statement() const { return is_locked() && has_values_of_statement(); }
   /// Before the end of the statement closes what it opened, or after: nothing where the table is kept.
   void about_to_close() { fixed_partitions_.release(); }
   void forget();

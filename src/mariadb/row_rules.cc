@@ -99,6 +99,10 @@ void enter_database(const TABLE* table) {
   if (thd->db.str == nullptr || std::strcmp(thd->db.str, database.str) != 0) {
     static_cast<void>(thd->set_db(&database));  // a copy, under the lock that SHOW PROCESSLIST reads it with
   }
+  // For the temporary tables of triggers and routines, as `USE` sets both.
+  Schema_specification_st options;
+  static_cast<void>(load_db_opt_by_name(thd, database.str, &options));  // the server's where it has none
+  thd->db_charset = thd->variables.collation_database = options.default_table_charset;
   // What the account may do there: for a trigger that the account itself has defined.
   thd->security_ctx->db_access = acl_get_all3(thd->security_ctx, database.str, false);
 }

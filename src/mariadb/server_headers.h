@@ -22,6 +22,7 @@
 #include "sql_audit.h"
 #include "sql_base.h"
 #include "sql_cache.h"
+#include "sql_db.h"
 #include "sql_insert.h"
 #include "sql_lex.h"
 #include "sql_partition.h"

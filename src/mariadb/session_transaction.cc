@@ -50,12 +50,8 @@ Begin Session::begin_any_group(std::span<const GroupMember> members, size_t& fai
 /// All members are of one client, and so of one account: the THD acts as that.
 Begin Session::begin_group_as_account(std::span<const GroupMember> members, size_t& failed_member,
                                       Error& error) {
-  if (options_.intent == Intent::read) {
-    transaction_.renew_snapshot();
-    return Begin::ready;  // there is nothing to undo
-  }
   if (galera_.is_open()) [[unlikely]] {
-    if (error = begin_in_cluster(Intent::write); !error.ok()) {
+    if (error = begin_in_cluster(options_.intent); !error.ok()) {
       return Begin::failed;
     }
   }
@@ -116,6 +112,11 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     }
     if (side->open->rules_out_two_phases() && transaction_.has_written()) {
       several = true;  // it only reads, but not beside the changes before it
+      return Begin::ready;
+    }
+    // A reading session has a snapshot for each statement.
+    if (options_.intent == Intent::write && side->open->has_values_of_statement()) {
+      several = true;
       return Begin::ready;
     }
     if (member.use.intent == Intent::read) {

@@ -20,6 +20,7 @@ def server(start: Start) -> RowSocketServer:
             "loose-rowsocket-threads-write": 1,
             "log-bin-trust-function-creators": "ON",
             "stored-program-cache": 2,
+            "character-set-server": "latin1",
         },
     )
 
@@ -73,6 +74,25 @@ def test_a_routine_is_fitted_to_a_table_that_was_altered(server: RowSocketServer
             database.sql(f"ALTER TABLE {table} ADD b INT DEFAULT 3")
         assert client.ask(b"1\t+\t1\t1") == b"0\t1\t3"
     assert database.sql("SELECT id, a, b FROM log") == [(1, 11, 3)] * 3
+
+
+def test_a_temporary_table_has_the_character_set_of_the_database(server: RowSocketServer) -> None:
+    wide = Database(server, "wide")
+    wide.sql("ALTER DATABASE wide CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci")
+    wide.sql("CREATE TABLE t (id INT PRIMARY KEY, text VARCHAR(9), seen VARCHAR(99))")
+    wide.sql("""
+        CREATE PROCEDURE looks(INOUT text VARCHAR(9), OUT seen VARCHAR(99)) BEGIN
+          CREATE TEMPORARY TABLE made (text VARCHAR(9));
+          INSERT INTO made VALUES (text);
+          SELECT made.text, CONCAT(COLLATION(made.text), ' ', @@collation_database) INTO text, seen FROM made;
+          DROP TEMPORARY TABLE made;
+        END
+    """)
+    wide.sql("CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW CALL looks(NEW.text, NEW.seen)")
+    with server.raw("write") as client:
+        assert client.ask("P\t1\twide\tt\t\tid,text".encode()) == b"0\t1"
+        assert client.ask("1\t+\t2\t1\tžluť".encode()) == b"0\t1"
+    assert wide.sql("SELECT text, seen FROM t") == [("žluť", "utf8mb4_czech_ci utf8mb4_czech_ci")]
 
 
 def test_no_more_routines_are_kept_than_the_server_is_told_to(

@@ -200,13 +200,19 @@ def test_each_request_has_its_own_time(server: RowSocketServer, clock: str) -> N
 VALUES = {"of a variable": ("@@timestamp", 20), "of a sequence of numbers": ("RAND(7)", 1)}
 
 
+@pytest.mark.parametrize("in_group", [False, True], ids=["alone", "in a group"])
 @pytest.mark.parametrize("value", VALUES)
-def test_each_request_has_its_own_values_of_the_session(server: RowSocketServer, value: str) -> None:
+def test_each_request_has_its_own_values_of_the_session(
+    server: RowSocketServer, value: str, in_group: bool
+) -> None:
     expression, values = VALUES[value]
     server.sql(f"CREATE TABLE app.p (id INT PRIMARY KEY, n DOUBLE DEFAULT ({expression}))")
+    requests = [b"1\t+\t1\t%d" % number for number in range(20)]
+    if in_group:
+        requests = [b"G", *requests, b"E"]
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tp\t\tid") == b"0\t1"
-        assert client.ask_all(*(b"1\t+\t1\t%d" % number for number in range(20))) == [b"0\t1"] * 20
+        assert client.ask_all(*requests) == [b"0\t1"] * len(requests)
     assert server.sql("SELECT COUNT(DISTINCT n) FROM app.p") == [(values,)]
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from support.gate import LaterReplies, gate, open_ids, wait_at_gate, with_gated_table
+from support.load import Load
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -68,6 +69,31 @@ def test_the_finds_of_a_group_share_a_snapshot_and_those_behind_it_do_not(
     )
     before, after = b"0\t2\t1\t0\t2\t0", b"0\t2\t1\t10\t2\t10"
     assert (replies[1], replies[3], replies[5]) == (before, before, after)
+
+
+def test_the_finds_of_a_group_on_the_read_port_share_a_snapshot(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Whatever is between them: here a walk over a table that the engine locks for each statement."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, who VARCHAR(99) AS (CURRENT_USER()))")
+    database.sql("INSERT INTO t (id, n) VALUES (1, 0), (2, 0)")
+    database.sql("CREATE TABLE walked (id INT PRIMARY KEY, n INT) ENGINE=MyISAM")
+    database.sql("INSERT INTO walked SELECT seq, 0 FROM seq_1_to_20000")
+    name = database.name.encode()
+
+    def count(_: int, stack: ExitStack) -> Callable[[], None]:
+        session = stack.enter_context(database.session())
+        return lambda: session.execute("UPDATE t SET n = n + 1")
+
+    with server.raw("read") as reader, Load(1, count) as load:
+        opened = [b"P\t1\t%s\tt\t\tid,n" % name, b"P\t2\t%s\twalked\t\tid\tn" % name]
+        assert reader.ask_all(*opened) == [b"0\t1"] * 2
+        find, walk = b"1\t=\t1\t1", b"2\t>\t1\t0\t1\t0\tF\t>\t0\t1"
+        for _ in range(20):
+            begun, first, none, second, ended = reader.ask_all(b"G", find, walk, find, b"E")
+            assert (begun, none, ended) == (b"0\t1", b"0\t1", b"0\t1")
+            assert first == second
+            load.wait_for_more()
 
 
 def test_behind_an_insert_of_the_same_statement_a_find_sees_what_was_committed_before_it(

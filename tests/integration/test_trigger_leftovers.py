@@ -159,3 +159,32 @@ def test_after_an_error_that_is_fatal_to_a_statement_the_triggers_of_other_table
         assert wire.ask(b"0\t+\t1\t1").startswith(b"1\t1\t1118")
         assert wire.ask(b"1\t+\t1\t1") == b"0\t1"
     assert database.sql("SELECT id FROM notes") == [(1,)]
+
+
+def test_what_a_trigger_keeps_in_a_package_is_not_there_for_the_next_request(
+    start: Start,
+) -> None:
+    server = start(
+        RowSocketServer, {"loose-rowsocket-threads-write": 1, "log-bin-trust-function-creators": "ON"}
+    )
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, seen VARCHAR(9))")
+    database.sql("SET SESSION sql_mode = ORACLE")
+    database.sql("CREATE PACKAGE kept AS PROCEDURE put(new VARCHAR(9)); FUNCTION seen RETURN VARCHAR(9); END")
+    database.sql("""
+        CREATE PACKAGE BODY kept AS
+          value VARCHAR(9) := 'nothing';
+          PROCEDURE put(new VARCHAR(9)) AS BEGIN value := new; END;
+          FUNCTION seen RETURN VARCHAR(9) AS BEGIN RETURN value; END;
+        END
+    """)
+    database.sql("""
+        CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW BEGIN
+          :NEW.seen := kept.seen();
+          kept.put('secret');
+        END
+    """)
+    for id in (1, 2):
+        with server.raw("write") as client:
+            assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"1\t+\t1\t%d" % id) == [b"0\t1"] * 2
+    assert database.sql("SELECT seen FROM t") == [("nothing",), ("nothing",)]
