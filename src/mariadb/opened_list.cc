@@ -12,7 +12,7 @@ namespace rowsocket::mariadb {
 
 bool prepare_expressions(THD* thd, TABLE* table) {
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
-  const bool failed = table->vcol_fix_expr(thd);
+  const bool failed = table->vcol_cleanup_expr(thd) || table->vcol_fix_expr(thd);
   thd->abort_on_warning = was_strict;
   return !failed;
 }
@@ -23,7 +23,7 @@ bool number_tables(THD* thd, TABLE_LIST* list) {
     if (table != nullptr && table->map == 0) {
       table->set_table_map(1, 0);
       // The server has prepared expressions while the table had no number.
-      if (table->vcol_cleanup_expr(thd) || !prepare_expressions(thd, table)) {
+      if (!prepare_expressions(thd, table)) {
         return false;
       }
     }

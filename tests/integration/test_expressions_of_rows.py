@@ -60,3 +60,20 @@ def test_a_column_with_a_value_of_the_session_is_computed_from_its_own_row(
         assert client.ask(b"P\t1\t%s\tt\t\tless" % database.name.encode()) == b"0\t1"
         for _ in range(2):
             assert client.ask(b"1\t>=\t1\t1\t9\t0") == b"0\t1\t1\t0\t1"
+
+
+@pytest.mark.parametrize("column", ["AS ({}) VIRTUAL", "DEFAULT ({})"], ids=["virtual", "a default"])
+def test_a_list_of_constants_beside_a_value_of_the_session_is_prepared_once_for_a_statement(
+    server: RowSocketServer, database: Database, column: str
+) -> None:
+    """DAYNAME has the language of the session. What prepares the list twice writes behind its memory."""
+    is_free = "DAYNAME(day) IN ('Saturday', 'Sunday')"
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, day DATE, is_free BOOLEAN {column.format(is_free)})")
+    name = database.name.encode()
+    with server.raw("write") as client:
+        opened = [b"P\t1\t%s\tt\t\tid,day" % name, b"P\t2\t%s\tt\t\tis_free" % name]
+        assert client.ask_all(*opened) == [b"0\t1"] * 2
+        for id, day in enumerate((b"2026-11-28", b"2026-11-30", b"2026-11-29")):
+            assert client.ask(b"1\t+\t2\t%d\t%s" % (id, day)) == b"0\t1"
+        assert client.ask(b"2\t>=\t1\t0\t9\t0") == b"0\t1\t1\t0\t1"
+    assert database.sql("SELECT is_free FROM t ORDER BY id") == [(1,), (0,), (1,)]
