@@ -116,7 +116,7 @@ def test_a_long_text_has_a_commit_of_its_own_which_others_need_not_wait_for(
     server: RowSocketServer, database: Database
 ) -> None:
     """The engine splits it into words there. So it counts for who has sent the text."""
-    text = b" ".join(b"word%d" % number for number in range(1_500))
+    text = b" ".join(b"word%d" % number for number in range(3_000))
     inserts = [b"2\t+\t3\t%d\t%d\t%b" % (number, number, text) for number in range(10, 16)]
     with opened(server) as client:
         assert client.ask(inserts[0]) == b"0\t1"
