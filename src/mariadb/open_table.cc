@@ -42,6 +42,24 @@ bool OpenTable::lacks_children() const {
   return intent_ == engine::Intent::write && is_kept_ && table_->file->referenced_by_foreign_key();
 }
 
+/// By it InnoDB decides whether what triggers read is locked, too. In READ COMMITTED, which our sessions need,
+/// it is not for UPDATE; for SQL's, it is where the server has another isolation for them.
+enum_sql_command OpenTable::command_to_lock() const {
+  if (intent_ == engine::Intent::read) {
+    return SQLCOM_SELECT;
+  }
+  if (!needs_own_statement_) {
+    return SQLCOM_UPDATE;
+  }
+  if ((events_ & trg2bit(TRG_EVENT_INSERT)) != 0) {
+    return SQLCOM_INSERT;
+  }
+  if ((events_ & trg2bit(TRG_EVENT_UPDATE)) == 0) {
+    return SQLCOM_DELETE;
+  }
+  return global_system_variables.tx_isolation > ISO_READ_COMMITTED ? SQLCOM_UPDATE_MULTI : SQLCOM_UPDATE;
+}
+
 Opening OpenTable::lock(THD* thd, Error& error) {
   const bool for_write = intent_ == engine::Intent::write;
   if (!invariant(table_ != nullptr && lock_ == nullptr, "a table is locked once, while it is open") ||
@@ -58,7 +76,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
     return Opening::failed;
   }
   thd->lock = nullptr;
-  thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  thd->lex->sql_command = command_to_lock();
   if (!needs_own_statement_) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;
@@ -67,6 +85,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   const bool failed =
       (is_kept_ && !prepare_expressions(thd, table_)) ||
       lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
+  thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
   if (failed) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_lock_table);

@@ -14,6 +14,7 @@
 // locked for writing takes row locks when it reads, and plain reads must not.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -153,6 +154,7 @@ class OpenTable {
  private:
   class Prelocking;
 
+  [[nodiscard]] enum_sql_command command_to_lock() const;
   void name_in_list();
   [[nodiscard]] bool open_list(THD* thd, Error& error);
   static bool drop_malformed_triggers(THD* thd);
@@ -178,7 +180,8 @@ class OpenTable {
   uint table_count_ = 0;              ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
-  uint64_t routines_met_ = 0;    ///< the versions of the tables that routines of triggers met last
+  /// For each set of events: the versions of the tables that routines of triggers met last.
+  std::array<uint64_t, 1 << TRG_EVENT_MAX> routines_met_ = {};
   uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
   uint64_t used_in_transaction_ = UINT64_MAX;

@@ -114,13 +114,12 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
       several = true;  // it only reads, but not beside the changes before it
       return Begin::ready;
     }
-    // A reading session has a snapshot for each statement.
-    if (options_.intent == Intent::write && side->open->has_values_of_statement()) {
+    if (member.use.intent == Intent::read) {
+      continue;  // values of the statement are those of the group then: a read locks nothing for the next one
+    }
+    if (side->open->has_values_of_statement()) {
       several = true;
       return Begin::ready;
-    }
-    if (member.use.intent == Intent::read) {
-      continue;
     }
     if (transaction_.has_changed_fulltext() && side->open->changes_fulltext()) {
       return Begin::commit_first;

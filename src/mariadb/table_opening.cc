@@ -302,7 +302,7 @@ bool OpenTable::renew_routines(THD* thd, const MDL_savepoint& before, Error& err
     return true;
   }
   const uint64_t met = versions_of(&list_);
-  if (std::exchange(routines_met_, met) == met) {
+  if (std::exchange(routines_met_.at(events_), met) == met) {
     return true;
   }
   close_list(thd, before);

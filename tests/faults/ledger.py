@@ -4,7 +4,8 @@
 A client's writes are a sequence: the server executes them in order, and an answer to one covers those before
 it. So whatever the server has kept must be what the first n of them leave behind, for some n: one less than
 were acknowledged is a loss, and no n at all is damage. The changes of an atomic group are kept all or not at
-all: no n lies within one. Nothing here knows of servers or threads; a ledger belongs to one client.
+all: no n lies within one. A server that refuses changes may have refused some of those whose answers never
+came: these are kept, each one or not, behind all that were acknowledged. Nothing here knows of servers or threads; a ledger belongs to one client.
 
 Rows are made from their id and value alone, so that half of a row, or a mixture of two, shows.
 """
@@ -18,6 +19,8 @@ from dataclasses import dataclass, field
 
 Row = tuple[int, int, str, int]
 TEXT_LENGTH_MAX = 700
+NO_SUCH_ROW = "no such row"
+"""How a change of a row is refused that is not there: it would be so without a fault, too."""
 Change = tuple[int, int | None, bool]
 """Row id; the value it has from then on, None: deleted; whether the next change is of the same atomic
 group."""
@@ -85,9 +88,33 @@ class Ledger:
         """How many acknowledged changes the server no longer has; raises Damaged if what it has is nobody's
         doing."""
         kept = self.kept(values)
-        if kept is None:
+        if kept is not None:
+            return max(0, self.acknowledged_count - kept)
+        if self.outcomes.keys() <= {NO_SUCH_ROW} or not self._kept_some_unanswered(values):
             raise Damaged(self._damage(values))
-        return max(0, self.acknowledged_count - kept)
+        return 0
+
+    def _kept_some_unanswered(self, values: Mapping[int, int]) -> bool:
+        """All that was acknowledged, and some of the rest, leaves these values."""
+        groups: list[list[Change]] = [[]]
+        for change in self.changes[self.acknowledged_count :]:
+            groups[-1].append(change)
+            if not change[2]:
+                groups.append([])
+        reached = [self._after(self.changes[: self.acknowledged_count], {})]
+        for group in groups:
+            reached += [after for before in reached if (after := self._after(group, before)) not in reached]
+        return dict(values) in reached
+
+    @staticmethod
+    def _after(changes: Iterable[Change], before: Mapping[int, int]) -> dict[int, int]:
+        state = dict(before)
+        for row_id, value, _ in changes:
+            if value is None:
+                state.pop(row_id, None)
+            else:
+                state[row_id] = value
+        return state
 
     def _damage(self, values: Mapping[int, int]) -> str:
         state = {row_id: value for row_id, value, _ in self.changes[: self.acknowledged_count]}

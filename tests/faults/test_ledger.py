@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from faults.ledger import Damaged, Ledger, partial_rows, row_of
+from faults.ledger import NO_SUCH_ROW, Damaged, Ledger, partial_rows, row_of
 
 
 @pytest.fixture
@@ -51,6 +51,25 @@ def test_half_of_a_group_is_damage(ledger: Ledger) -> None:
     for half in ({1: 11, 3: 30, 4: 40}, {1: 11, 3: 30, 4: 40, 5: 50}, {1: 11, 5: 50}):
         with pytest.raises(Damaged):
             ledger.lost(half)
+
+
+def test_of_a_server_that_refuses_a_write_without_an_answer_may_be_missing_in_the_middle(
+    ledger: Ledger,
+) -> None:
+    ledger.sent(4, 40)
+    for row_id, value, group_goes_on in ((5, 50, True), (6, 60, False)):
+        ledger.sent(row_id, value, group_goes_on=group_goes_on)
+    kept_first_and_last = {1: 11, 3: 31, 5: 50, 6: 60}
+    with pytest.raises(Damaged):
+        ledger.lost(kept_first_and_last)
+    ledger.outcomes[NO_SUCH_ROW] += 1
+    with pytest.raises(Damaged):
+        ledger.lost(kept_first_and_last)
+    ledger.outcomes["135"] += 1
+    assert ledger.lost(kept_first_and_last) == 0
+    for damaged in ({1: 11, 3: 31, 5: 50}, {3: 31, 5: 50, 6: 60}, {1: 11, 3: 32, 5: 50, 6: 60}):
+        with pytest.raises(Damaged):
+            ledger.lost(damaged)
 
 
 def test_a_refused_write_must_not_be_there(ledger: Ledger) -> None:

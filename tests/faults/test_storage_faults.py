@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import rowsocket
-from faults.ledger import row_of
+from faults.ledger import NO_SUCH_ROW, row_of
 from faults.writers import CHANGES_OF_A_GROUP, WRITER_COUNT, Writers, make_tables
 from rowsocket import Index
 from support.binlog import assert_binlog_equals_tables
@@ -180,7 +180,7 @@ def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowle
             writers.wait_until_refused(FULL)
             ballast.unlink()
             writers.wait_for_more(2000)
-        assert set(writers.refusals()) <= {*FULL, "no such row"}
+        assert set(writers.refusals()) <= {*FULL, NO_SUCH_ROW}
         soak.saw(
             "servers ended by InnoDB, out of space in a rollback",
             OUT_OF_SPACE_IN_ROLLBACK in server.log_text(),
@@ -210,7 +210,7 @@ def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, 
         groups, rest = divmod(sum(refusals.pop(error, 0) for error in NOT_LOGGED), CHANGES_OF_A_GROUP)
         assert rest == 0
         assert groups == 0 or caches_lie_beside_binlogs(server)
-        assert refusals == {"no such row": WRITER_COUNT + groups}  # the next one deletes a row of the group
+        assert refusals == {NO_SUCH_ROW: WRITER_COUNT + groups}  # the next one deletes a row of the group
         crash_and_compare(server, writers, soak)
 
 
@@ -272,7 +272,7 @@ def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_no_row_of_it_is_the
             writers.wait_until_refused({"commit"}, 20)
             fault.unlink()
             writers.wait_for_more(1000)
-        assert set(writers.refusals()) == {"commit", "no such row"}
+        assert set(writers.refusals()) == {"commit", NO_SUCH_ROW}
         # The server takes no event back that it could not sync: known faults in docs/operating.md.
         crash_and_compare(server, writers, soak, has_refused_events=True)
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import rowsocket
-from faults.ledger import Ledger, partial_rows, row_of
+from faults.ledger import NO_SUCH_ROW, Ledger, partial_rows, row_of
 from rowsocket import Connection, Group, Pending, Pipeline
 from support.mariadb import MariaDB, RowSocketServer
 from support.threads import Threads
@@ -129,7 +129,7 @@ class Writer:
             self.ledger.refused(cause.text if isinstance(cause, rowsocket.ServerError) else error.text)
         else:
             if rows_changed == 0:
-                self.ledger.refused("no such row")
+                self.ledger.refused(NO_SUCH_ROW)
             else:
                 self.ledger.acknowledged()
 
@@ -220,7 +220,7 @@ class Writers:
     def wait_for_first_rounds(self) -> None:
         """Wait until each writer has done its first round, whose delete finds no row: from here on every
         change finds one."""
-        self.wait_until_refused(["no such row"], len(self.writers))
+        self.wait_until_refused([NO_SUCH_ROW], len(self.writers))
 
     def wait_until_refused(self, errors: Collection[str], count: int = 1) -> None:
         """Wait until so many changes were refused with one of these errors."""

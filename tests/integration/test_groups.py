@@ -200,3 +200,16 @@ def test_what_a_group_needs_of_its_transaction_ends_with_it(
             assert wire.ask_all(*requests) == [OK] * len(requests)
     isolations = [row[0] for row in database.sql("SELECT isolation FROM t ORDER BY id")]
     assert isolations == ["READ-COMMITTED", "REPEATABLE-READ", "REPEATABLE-READ", "READ-COMMITTED"]
+
+
+def test_finds_in_a_table_with_values_of_the_session_and_in_one_of_aria_are_a_group(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE owned (id INT PRIMARY KEY, owner VARCHAR(99) DEFAULT (CURRENT_USER()))")
+    database.sql("CREATE TABLE of_aria (id INT PRIMARY KEY) ENGINE=Aria")
+    name = database.name.encode()
+    with server.raw("write") as wire:
+        opened = [b"P\t1\t%s\towned\t\tid" % name, b"P\t2\t%s\tof_aria\t\tid" % name]
+        assert wire.ask_all(*opened) == [b"0\t1"] * 2
+        replies = wire.ask_all(*group(b"2\t=\t1\t1", b"1\t=\t1\t1"))
+    assert replies == [OK, b"0\t1", b"0\t1", OK]

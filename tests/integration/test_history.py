@@ -86,7 +86,9 @@ def test_a_trigger_before_a_change_sees_when_the_new_row_begins(make_twins: Make
     twins.index("v").update(1, [11])
     twins.index("id,v").upsert([2, 11], update=["v"])
     twins.sql("UPDATE t SET v = 11 WHERE id = 3")
-    assert twins.sql("SELECT id, seen = row_start FROM t ORDER BY id") == [(b"%d" % id, b"1") for id in (1, 2, 3)]
+    assert twins.sql("SELECT id, seen = row_start FROM t ORDER BY id") == [
+        (b"%d" % id, b"1") for id in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def test_no_more_routines_are_kept_than_the_server_is_told_to(
     body = "; ".join(f"SET a = IF(n > {number}, n + {number}, n - {number})" for number in range(STATEMENTS))
 
     def used_bytes_behind_a_call(function: str) -> int:
-        database.sql(f"CREATE FUNCTION {function}(n INT) RETURNS INT BEGIN DECLARE a INT; {body}; RETURN a; END")
+        database.sql(
+            f"CREATE FUNCTION {function}(n INT) RETURNS INT BEGIN DECLARE a INT; {body}; RETURN a; END"
+        )
         trigger = f"BEFORE INSERT ON t FOR EACH ROW SET NEW.n = {function}(NEW.n)"
         database.sql(f"CREATE OR REPLACE TRIGGER calls {trigger}")
         assert client.ask(b"1\t+\t1\t5").startswith(b"0\t1")

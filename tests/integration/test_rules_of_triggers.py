@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rules that triggers keep by what they read of other tables: as in SQL, what is read stays as it is until the
+commit."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+from support.mariadb import Database, RowSocketServer, Start
+
+LOCK_WAIT_TIMEOUT = 1205
+REQUESTS = {
+    "INSERT": b"1\t+\t2\t2\t0",
+    "UPDATE": b"1\t=\t1\t1\t1\t0\tU\t1\t5",
+    "DELETE": b"1\t=\t1\t1\t1\t0\tD",
+}
+
+
+def trigger_waits(server: RowSocketServer) -> bool:
+    states = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
+    return server.value(states) == 1
+
+
+@pytest.mark.parametrize("event", REQUESTS)
+def test_what_a_trigger_has_read_is_not_changed_before_the_commit(start: Start, event: str) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    database.sql("CREATE TABLE rule (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO rule VALUES (1, 1)")
+    database.sql(f"""
+        CREATE TRIGGER keeps BEFORE {event} ON t FOR EACH ROW BEGIN
+          IF (SELECT n FROM rule WHERE id = 1) = 0 THEN SIGNAL SQLSTATE '45000'; END IF;
+          DO GET_LOCK('gate', 60);
+        END
+    """)
+    with server.raw("write") as client, database.session() as gate, database.session() as other:
+        gate.execute("DO GET_LOCK('gate', 0)")
+        assert client.ask(b"P\t1\tapp\tt\t\tid,n") == b"0\t1"
+        client.send(REQUESTS[event] + b"\n")
+        server.wait_until("the trigger has read the rule", lambda: trigger_waits(server))
+        with pytest.raises(pymysql.err.OperationalError) as raised:
+            other.execute("SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = 0")
+        assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+        gate.execute("DO RELEASE_LOCK('gate')")
+        assert client.line().startswith(b"0\t1")
+        other.execute("UPDATE rule SET n = 0")
+
+
+def test_where_the_server_wants_read_committed_a_change_does_not_lock_what_its_trigger_reads(
+    start: Start,
+) -> None:
+    """InnoDB's rule for UPDATE in SQL."""
+    server = start(
+        RowSocketServer,
+        {"loose-rowsocket-threads-write": 1, "transaction-isolation": "READ-COMMITTED"},
+    )
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    database.sql("CREATE TABLE read_only (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO read_only VALUES (1, 7)")
+    database.sql("""
+        CREATE TRIGGER copies BEFORE UPDATE ON t FOR EACH ROW
+          SET NEW.n = (SELECT n FROM read_only WHERE id = 1)
+    """)
+    with server.raw("write") as client, database.session() as other:
+        other.execute("BEGIN")
+        other.execute("UPDATE read_only SET n = 8")
+        replies = client.ask_all(b"P\t1\tapp\tt\t\tn", b"1\t=\t1\t1\t1\t0\tU\t1")
+        other.execute("ROLLBACK")
+    assert replies == [b"0\t1", b"0\t1\t1"]
+    assert database.sql("SELECT n FROM t") == [(7,)]
