@@ -255,6 +255,40 @@ def test_a_partition_that_was_waited_for_in_vain_is_not_tried_with_each_write(
         holder.execute("COMMIT")
 
 
+def waits_for_tables(server: RowSocketServer) -> int:
+    """How often a thread has begun to wait for a metadata lock, or gone on for another second."""
+    query = (
+        "SELECT count_star FROM performance_schema.events_waits_summary_global_by_event_name"
+        " WHERE event_name = 'wait/lock/metadata/sql/mdl'"
+    )
+    return int(server.value(query))
+
+
+def test_while_a_partition_is_not_tried_no_write_waits_for_the_table(start: Start) -> None:
+    """All clients of the worker would wait with it, for a second."""
+    writes = 10
+    server = start(
+        RowSocketServer,
+        {
+            "rowsocket-threads-write": 1,
+            "rowsocket-threads-max": 0,
+            "performance-schema": "ON",
+            "performance-schema-instrument": "wait/lock/metadata/sql/mdl=ON",
+        },
+    )
+    database = Database(server, "app")
+    make_limited(database)
+    with server.raw("write") as client, database.session() as holder:
+        assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM t")
+        assert client.ask_all(*[ADD_ONE] * (HISTORY_MAX + 1)) == [DONE] * (HISTORY_MAX + 1)
+        waits = waits_for_tables(server)
+        assert client.ask_all(*[ADD_ONE] * writes) == [DONE] * writes
+        assert waits_for_tables(server) - waits <= writes // 2
+        holder.execute("COMMIT")
+
+
 def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(
     server: RowSocketServer, database: Database
 ) -> None:
