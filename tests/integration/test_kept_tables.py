@@ -9,37 +9,45 @@ from collections.abc import Callable
 import pytest
 
 from support.binlog import assert_binlog_equals_tables
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
-LONG_TEXTS = 5
-LONG_TEXT_BYTES = 150_000
-LEFT_BEHIND_BYTES_MAX = 400_000
+LONG_TEXT_BYTES = 1_000_000
 
 
-def test_memory_of_long_values_is_given_back_when_their_statement_ends(
-    database: Database, raw: Callable[[str], RawConnection]
-) -> None:
-    """A trigger says how much memory the server has, in the same turn."""
-    columns = [f"c{number}" for number in range(LONG_TEXTS)]
-    definition = ", ".join(f"{column} MEDIUMTEXT" for column in columns)
-    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, {definition})")
-    database.sql("CREATE TABLE seen (id INT PRIMARY KEY, bytes BIGINT)")
-    used = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MEMORY_USED'"
-    database.sql(f"CREATE TRIGGER see BEFORE INSERT ON seen FOR EACH ROW SET NEW.bytes = ({used})")
-    wire = raw("write")
-    opened = wire.ask_all(
-        b"P\t1\t%s\tt\t\tid,%s" % (database.name.encode(), ",".join(columns).encode()),
-        b"P\t2\t%s\tseen\t\tid" % database.name.encode(),
+def test_memory_of_long_values_is_given_back_when_their_statement_ends(start: Start) -> None:
+    """The turn goes on, and waits at the gate. The server does the same when it takes a table back."""
+    server = start(
+        RowSocketServer,
+        {
+            "rowsocket-threads-write": 1,
+            "rowsocket-threads-max": 0,  # the thread that has the table open is the one that goes on
+            "performance-schema": "ON",
+            "performance-schema-instrument": "memory/sql/String::value=ON",
+        },
     )
-    assert opened == [b"0\t1", b"0\t1"]
-    long_texts = b"\t".join([b"x" * LONG_TEXT_BYTES] * LONG_TEXTS)
-    insert = b"1\t+\t%d\t%%d\t%s" % (LONG_TEXTS + 1, long_texts.replace(b"%", b"%%"))
-    short = b"1\t+\t1\t%d"
-    replies = wire.ask_all(short % 1, b"2\t+\t1\t1", insert % 2, b"2\t+\t1\t2")
-    assert replies == [b"0\t1"] * 4
-    [before, after] = [row[0] for row in database.sql("SELECT bytes FROM seen ORDER BY id")]
-    assert after - before < LEFT_BEHIND_BYTES_MAX
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("CREATE TABLE texts (id INT PRIMARY KEY, text MEDIUMTEXT)")
+    used = (
+        "SELECT current_number_of_bytes_used FROM performance_schema.memory_summary_global_by_event_name"
+        " WHERE event_name = 'memory/sql/String::value'"
+    )
+
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "texts", "id,text"), (2, "gated", "id"))
+
+        def used_bytes_behind(number: int, text: bytes) -> int:
+            with gate(database):
+                wire.send(b"1\t+\t2\t%d\t%s\n2\t+\t1\t%d\n" % (number, text, number))
+                wait_at_gate(server)
+                bytes_now = int(server.value(used))
+            assert wire.lines(2) == [b"0\t1"] * 2
+            return bytes_now
+
+        short = used_bytes_behind(1, b"x")
+        assert used_bytes_behind(2, b"x" * LONG_TEXT_BYTES) - short < LONG_TEXT_BYTES
 
 
 def test_rows_of_two_tables_in_turn_are_each_described_in_the_binlog(start: Start) -> None:
