@@ -236,3 +236,18 @@ def test_where_a_text_begins_with_nothing_the_parts_before_it_decide(
         assert connection.tokens("P", 0, database.name, "t", "k", "id") == [b"0", b"1"]
         everything, beginning = b"0\t>=\t1\t\0\t9\t0\tR", b"0\t^=\t2\t1\t\t9\t0"
         assert connection.ask_all(everything, beginning) == [b"0\t1\t4\t3\t1\t2", b"0\t1\t2\t1"]
+
+
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+def test_texts_with_a_beginning_are_found_in_both_places_of_the_part_before_them(
+    server: RowSocketServer, database: Database, direction: str
+) -> None:
+    """The empty text is a member of the ENUM, and what stands for no member."""
+    database.sql(
+        f"CREATE TABLE t (id INT PRIMARY KEY, v ENUM('a', '', 'b'), w VARCHAR(9), KEY k (v, w {direction}))"
+    )
+    database.sql("INSERT INTO t VALUES (1, 'a', 'cat'), (2, '', 'cat'), (3, '', 'dog'), (4, 'b', 'cat')")
+    database.sql("INSERT IGNORE INTO t VALUES (5, 'none', 'cat')")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 0, database.name, "t", "k", "id") == [b"0", b"1"]
+        assert sorted(connection.tokens(0, "^=", 2, "", "ca", 9, 0)[2:]) == [b"2", b"5"]
