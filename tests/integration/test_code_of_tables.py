@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from rowsocket import Connection
-from support.mariadb import Database, RowSocketServer
+from support.gate import open_ids
+from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection, token
 from support.twins import Twins
 
@@ -191,3 +192,34 @@ def test_an_upsert_tells_and_does_with_its_triggers_what_one_of_sql_does(
         connection.send(b"1\t++\t2\t1\t1\t%d\t%s\n" % (value, clause))
         assert connection.lines(1)[0].split(b"\t")[2] == str(affected).encode()
     assert left() == expected
+
+
+def test_an_id_that_a_trigger_names_when_the_insert_is_tried_again_is_not_replaced(start: Start) -> None:
+    """The first try had a generated id, and waits for a row of SQL's. The trigger's own id is taken."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0})
+    database = Database(server, "d")
+    database.script(
+        """CREATE TABLE held (n INT PRIMARY KEY);
+        INSERT INTO held VALUES (1);
+        CREATE TABLE named (id INT);
+        CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT);
+        INSERT INTO t VALUES (50, 0);
+        CREATE TRIGGER names BEFORE INSERT ON t FOR EACH ROW
+            SET NEW.id = IFNULL((SELECT MAX(id) FROM named), NEW.id);
+        CREATE TRIGGER waits AFTER INSERT ON t FOR EACH ROW UPDATE held SET n = n"""
+    )
+
+    def tries() -> int:
+        return int(server.status("Handler_write")["Handler_write"])
+
+    with server.raw("write") as wire, database.session() as sql:
+        open_ids(wire, database, (1, "t", "n"))
+        sql.execute("BEGIN")
+        sql.execute("UPDATE held SET n = 2")
+        before = tries()
+        wire.send(b"1\t+\t1\t5\n")
+        server.wait_until("is tried again", lambda: tries() - before > 1)
+        sql.execute("INSERT INTO named VALUES (50)")
+        sql.execute("COMMIT")
+        assert wire.line() == b"1\t1\t121"
+    assert database.sql("SELECT * FROM t") == [(50, 0)]
