@@ -188,6 +188,32 @@ def test_without_it_nothing_is_measured(server: RowSocketServer) -> None:
         assert server.value("SELECT COUNT(*) FROM performance_schema.threads") == 0
 
 
+def test_no_stage_of_a_client_lasts_longer_than_its_request(start: Start) -> None:
+    """The last statement of a trigger leaves a stage under way."""
+    server = start(
+        RowSocketServer,
+        {
+            "performance-schema": "ON",
+            "performance-schema-instrument": "stage/%=ON",
+            "performance-schema-consumer-events-stages-current": "ON",
+        },
+    )
+    database = Database(server, "d")
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE seen (id INT);
+        CREATE TRIGGER sees AFTER INSERT ON t FOR EACH ROW INSERT INTO seen VALUES (NEW.id)"""
+    )
+    stages = (
+        "SELECT event_name FROM performance_schema.events_stages_current"
+        " JOIN performance_schema.threads USING (thread_id) WHERE name = 'thread/rowsocket/client'"
+    )
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id"))
+        assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
+        assert server.sql(stages) == []
+
+
 def test_memory_that_a_client_holds_is_accounted(watched: RowSocketServer) -> None:
     def used() -> int:
         query = (
