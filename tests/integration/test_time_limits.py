@@ -167,3 +167,24 @@ def test_clients_of_one_worker_have_each_their_own_limit(limited: RowSocketServe
             assert hurried.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"1\t1\t1969"
             assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"0\t1\t1"
             assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t1") == b"0\t1\t1"
+
+
+def test_the_time_of_a_request_ends_with_it(start: Start) -> None:
+    """The next request on its thread is of a client who may take as long as he likes."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    Database(server, "d").script(
+        """CREATE TABLE one (id INT PRIMARY KEY, n INT NOT NULL);
+        INSERT INTO one VALUES (1, 0);
+        CREATE TRIGGER slow BEFORE UPDATE ON one FOR EACH ROW SET @slept = SLEEP(1)"""
+    )
+    short = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_STATEMENT_TIME 0.3"
+    with (
+        account(server, "short@localhost", short, ["ALL ON d.*"]),
+        account(server, "other@localhost", grants=["ALL ON d.*"]),
+        client(server, "short") as hurried,
+        client(server, "other") as patient,
+    ):
+        for one in (hurried, patient):
+            assert one.ask(b"P\t0\td\tone\t\tn") == OK
+        assert hurried.ask(b"0\t=\t1\t1") == b"0\t1\t0"
+        assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t2") == b"0\t1\t1"
