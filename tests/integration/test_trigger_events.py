@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pymysql
 import pytest
 
 from support.mariadb import Database, RowSocketServer
@@ -77,3 +78,20 @@ def test_a_group_can_do_what_has_a_trigger_read_from_a_table_without_transaction
         assert client.ask(b"P\t1\t%s\tt\t\tid,n" % database.name.encode()) == DONE
         assert client.ask_all(b"G", b"1\t+\t2\t2\t2", b"E") == [DONE] * 3
     assert list(database.sql("SELECT * FROM t")) == [(1, 1), (2, 0)]
+
+
+def test_a_trigger_that_can_not_be_parsed_refuses_the_writes_of_its_table_and_no_finds(
+    server: RowSocketServer, database: Database
+) -> None:
+    """A later version of the server may have another syntax. As in SQL, whatever event the trigger is for."""
+    write_log(database, "DELETE")
+    file = server.data / database.name / "t.TRG"
+    file.write_text(file.read_text().replace("INSERT INTO log", "INSERT UNTO log"))
+    database.sql("FLUSH TABLES t")
+    with pytest.raises(pymysql.err.ProgrammingError, match="1064"):
+        database.sql("INSERT INTO t VALUES (9, 9)")
+    with server.raw("write") as client:
+        assert client.ask(f"P\t1\t{database.name}\tt\t\tid,n".encode()) == DONE
+        for _ in range(2):
+            assert client.ask(b"1\t+\t2\t9\t9") == b"1\t1\t1064"
+            assert client.ask(b"1\t=\t1\t1") == b"0\t2\t1\t1"
