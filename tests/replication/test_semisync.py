@@ -4,6 +4,7 @@ acknowledged write."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -268,3 +269,16 @@ def prepared(primary: Primary) -> int:
     """How many transactions wait for their commit."""
     [[_, _, status]] = primary.sql("SHOW ENGINE INNODB STATUS")
     return str(status).count("(PREPARED)")
+
+
+def test_a_replica_that_is_there_is_waited_for_also_where_none_would_not_be(start: Start) -> None:
+    """The replica's process stands still while the server's own wait is cut."""
+    primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-no-slave": "OFF"})
+    assert replica.process is not None
+    with primary.raw("write") as wire:
+        open_counter(wire)
+        replica.process.send_signal(signal.SIGSTOP)
+        try:
+            assert_no_reply(primary, wire, b"1\t+\t2\t1\t1\n", ENDINGS["KILL QUERY"])
+        finally:
+            replica.process.send_signal(signal.SIGCONT)
