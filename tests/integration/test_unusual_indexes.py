@@ -87,6 +87,15 @@ def test_a_table_in_which_sql_looked_into_no_partition_has_its_rows(
         assert index.find(3, "<", limit=None, reverse=True) == [(b"1",), (b"2",)]
 
 
+def test_rows_of_partitions_come_in_the_order_of_the_index(make_twins: MakeTwins) -> None:
+    """Each partition has an index of its own, with every fourth row."""
+    twins = make_twins("id INT PRIMARY KEY, n INT, KEY n (n)", "PARTITION BY HASH (id) PARTITIONS 4")
+    twins.sql("INSERT INTO t SELECT seq, -seq FROM seq_1_to_20")
+    assert twins.index("id").find(3, ">=", limit=5) == [(b"%d" % id,) for id in (3, 4, 5, 6, 7)]
+    assert twins.index("id", "n").find(-18, ">", limit=5) == [(b"%d" % id,) for id in (17, 16, 15, 14, 13)]
+    assert twins.index("id", "n").find(-18, "<=", limit=9) == [(b"%d" % id,) for id in (18, 19, 20)]
+
+
 @pytest.mark.parametrize("collation", ["utf8mb4_uca1400_ai_ci", "latin1_nopad_bin"])
 def test_a_range_over_the_prefixes_of_partitions_loses_no_row(make_twins: MakeTwins, collation: str) -> None:
     """The server merges the partitions' rows by the bytes of the prefix, and not as the collation orders."""
