@@ -17,7 +17,9 @@ CHANGES = {
     "a delete": (b"1\t=\t1\t1\t1\t0\tD", b"0\t1\t1", []),
     "a trigger of another table": (b"2\t+\t1\t3", b"0\t1", [3]),
 }
-LOCKS_OF_CHILD = "SELECT * FROM information_schema.metadata_lock_info WHERE table_name = 'child'"
+LOCKS_OF_CHILD = (
+    "SELECT * FROM information_schema.metadata_lock_info WHERE table_schema = 'e' AND table_name = 'child'"
+)
 
 
 @contextlib.contextmanager
@@ -64,36 +66,40 @@ def test_a_change_waits_for_the_end_of_the_alter_of_a_child(start: Start, fault:
         assert database.sql(f"SELECT k FROM {table}") == [(key,) for key in keys]
 
 
-def test_a_child_that_was_forgotten_for_a_moment_of_the_opening_is_locked(start: Start, fault: Path) -> None:
-    """The opening finds no `child`. While it opens `twin`, the ALTER of `child` comes to its end."""
+@pytest.mark.parametrize("twin", ["twin", "child"])
+def test_a_child_that_was_forgotten_for_a_moment_of_the_opening_is_locked(
+    start: Start, fault: Path, twin: str
+) -> None:
+    """The opening finds no `e.child`. While it opens the twin, the ALTER of `e.child` comes to its end."""
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     database = Database(server, "d")
+    others = Database(server, "e")
     database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
-    for child in ("child", "twin"):
+    for child in ("e.child", f"d.{twin}"):
         database.sql(f"""
             CREATE TABLE {child} (
-              id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id) ON UPDATE CASCADE)
+              id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES d.parent (id) ON UPDATE CASCADE)
         """)
     database.sql("INSERT INTO parent VALUES (1), (2)")
-    database.sql("INSERT INTO child VALUES (1)")
+    others.sql("INSERT INTO child VALUES (1)")
     database.sql("CREATE TRIGGER t AFTER UPDATE ON parent FOR EACH ROW DO GET_LOCK('rest', 60)")
     database.sql("INSTALL SONAME 'metadata_lock_info'")
     with server.raw("write") as client, database.session() as sql:
         replies = client.ask_all(b"P\t1\td\tparent\t\tid", b"1\t=\t1\t2\t1\t0\tU\t3")
         assert replies == [b"0\t1", b"0\t1\t1"]
         sql.execute("DO GET_LOCK('rest', 0)")
-        sql.execute("FLUSH TABLES twin")
-        with child_at_the_end_of_its_alter(database, fault):
-            fault.write_text("rename /child.frm\nopen /twin.frm")
+        sql.execute(f"FLUSH TABLES {twin}")
+        with child_at_the_end_of_its_alter(others, fault):
+            fault.write_text(f"rename e/child.frm\nopen d/{twin}.frm")
             client.send(b"1\t=\t1\t1\t1\t0\tU\t4\n")
             server.wait_until("the twin is opened", fault.with_suffix(".open").exists)
-            fault.write_text("open /twin.frm")
+            fault.write_text(f"open d/{twin}.frm")
             server.wait_until("the ALTER is done", lambda: not is_in_state(server, "Rename result table"))
         server.wait_until("the trigger waits", lambda: is_in_state(server, "User lock"))
         assert server.sql(LOCKS_OF_CHILD) != []
         sql.execute("DO RELEASE_LOCK('rest')")
         assert client.line() == b"0\t1\t1"
-    assert database.sql("SELECT id FROM child") == [(4,)]
+    assert others.sql("SELECT id FROM child") == [(4,)]
 
 
 def is_in_state(server: RowSocketServer, state: str) -> bool:
