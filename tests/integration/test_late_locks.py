@@ -99,3 +99,23 @@ def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
         assert database.sql("SET STATEMENT lock_wait_timeout = 2 FOR SELECT * FROM t") == []
         sql.execute("BACKUP STAGE END")
     assert wire.line() == b"0\t1"
+
+
+def test_commits_that_are_blocked_for_longer_than_one_try_refuse_no_change_that_stays(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=Aria")
+    wire = opened(raw, database)
+    with database.session() as sql:
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            sql.execute(f"BACKUP STAGE {stage}")
+        wire.send(b"1\t+\t1\t5\n")
+        wait_for_state(server, "Waiting for backup lock", of_worker=True)
+        opens = server.counter("table_opens")
+        server.wait_until(
+            "is tried again, or answered",
+            lambda: server.counter("table_opens") > opens or wire.unread() != b"",
+        )
+        assert wire.unread() == b""
+        sql.execute("BACKUP STAGE END")
+    assert wire.line() == b"0\t1"
