@@ -77,3 +77,25 @@ def test_a_list_of_constants_beside_a_value_of_the_session_is_prepared_once_for_
             assert client.ask(b"1\t+\t2\t%d\t%s" % (id, day)) == b"0\t1"
         assert client.ask(b"2\t>=\t1\t0\t9\t0") == b"0\t1\t1\t0\t1"
     assert database.sql("SELECT is_free FROM t ORDER BY id") == [(1,), (0,), (1,)]
+
+
+def test_an_indexed_column_of_a_child_follows_a_cascade_by_its_own_row(
+    server: RowSocketServer, database: Database
+) -> None:
+    """InnoDB computes it in the opening of the child that came with that of the parent."""
+    database.script(
+        f"""CREATE TABLE parent (id INT PRIMARY KEY, k INT UNIQUE);
+        CREATE TABLE child (id INT PRIMARY KEY, k INT, local DATETIME, zone VARCHAR(10),
+          utc DATETIME AS ({IN_UTC} + INTERVAL k MINUTE) VIRTUAL, KEY utc (utc),
+          FOREIGN KEY (k) REFERENCES parent (k) ON UPDATE CASCADE);
+        INSERT INTO parent VALUES (1, 1)"""
+    )
+    for number, zone in enumerate(ZONES):
+        values = f"{number}, 1, '2020-01-01 10:00:00', '{zone.decode()}'"
+        database.sql(f"INSERT INTO child (id, k, local, zone) VALUES ({values})")
+    database.sql("FLUSH TABLES child")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tparent\t\tk" % database.name.encode()) == b"0\t1"
+        assert client.ask(b"1\t=\t1\t1\t1\t0\tU\t2") == b"0\t1\t1"
+    in_index = "SELECT HOUR(utc), MINUTE(utc) FROM child FORCE INDEX (utc) ORDER BY utc"
+    assert database.sql(in_index) == [(5, 2), (7, 2), (9, 2), (12, 2)]
