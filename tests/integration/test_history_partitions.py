@@ -346,7 +346,10 @@ def test_what_a_turn_has_changed_stays_locked_while_a_partition_is_added(
             wait_at_gate(server)
             assert len(history(database)) == 2
             # InnoDB would keep off ALTER by itself, and not LOCK TABLES.
-            for statement in ("LOCK TABLES changed WRITE", "ALTER TABLE changed ADD COLUMN m INT"):
+            for statement in (
+                *(f"LOCK TABLES changed {kind}" for kind in ("READ", "WRITE")),
+                "ALTER TABLE changed ADD COLUMN m INT",
+            ):
                 with pytest.raises(pymysql.err.OperationalError) as raised:
                     sql.execute(statement)
                 assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
