@@ -5,7 +5,8 @@ A client's writes are a sequence: the server executes them in order, and an answ
 it. So whatever the server has kept must be what the first n of them leave behind, for some n: one less than
 were acknowledged is a loss, and no n at all is damage. The changes of an atomic group are kept all or not at
 all: no n lies within one. A server that refuses changes may have refused some of those whose answers never
-came: these are kept, each one or not, behind all that were acknowledged. Nothing here knows of servers or threads; a ledger belongs to one client.
+came: these are kept, each one or not, behind all that were acknowledged. Nothing here knows of servers or
+threads; a ledger belongs to one client.
 
 Rows are made from their id and value alone, so that half of a row, or a mixture of two, shows.
 """

@@ -90,7 +90,7 @@ def test_a_temporary_table_has_the_character_set_of_the_database(server: RowSock
     """)
     wide.sql("CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW CALL looks(NEW.text, NEW.seen)")
     with server.raw("write") as client:
-        assert client.ask("P\t1\twide\tt\t\tid,text".encode()) == b"0\t1"
+        assert client.ask(b"P\t1\twide\tt\t\tid,text") == b"0\t1"
         assert client.ask("1\t+\t2\t1\tžluť".encode()) == b"0\t1"
     assert wide.sql("SELECT text, seen FROM t") == [("žluť", "utf8mb4_czech_ci utf8mb4_czech_ci")]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules that triggers keep by what they read of other tables: as in SQL, what is read stays as it is until the
-commit."""
+"""Rules that triggers keep by what they read of other tables.
+
+As in SQL, what is read stays as it is until the commit.
+"""
 
 from __future__ import annotations
 
