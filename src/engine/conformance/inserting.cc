@@ -318,8 +318,8 @@ TEST_P(Inserting, a_count_does_not_begin_with_what_is_none) {
 // ---- the row that is there afterwards
 
 TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
-  Selection& index = client().open(create_numbered());
-  const auto told = [&](const Texts& values, Duplicates duplicates) {
+  Selection& numbered = client().open(create_numbered());
+  const auto told_of = [&](Selection& index, const Texts& values, Duplicates duplicates) {
     duplicates.tells_row = true;
     std::string row;
     const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
@@ -331,10 +331,15 @@ TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
     client().commit();
     return error.ok() ? row : "error " + std::to_string(error.number);
   };
+  const auto told = [&](const Texts& values, const Duplicates& duplicates) {
+    return told_of(numbered, values, duplicates);
+  };
   EXPECT_EQ(told({nullptr, "ink"}, {}), "1 ink 7") << "inserted, with its id and defaults";
   EXPECT_EQ(told({nullptr, "ink", "9"}, {OnDuplicate::keep}), "1 ink 7") << "kept";
   EXPECT_EQ(told({nullptr, "ink", "5"}, {OnDuplicate::change, {}, {2}}), "1 ink 12") << "changed";
   EXPECT_EQ(told({"1", "pad"}, {OnDuplicate::replace}), "1 pad 7") << "replaced";
+  Selection& item = client().open({"d", "item", "", "id,name,stock", ""});
+  EXPECT_EQ(told_of(item, {"9", "cap", "1"}, {OnDuplicate::keep}), "1 cap 20") << "kept, without an id to tell";
 }
 
 // ---- the order of their keys
