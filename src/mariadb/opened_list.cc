@@ -6,11 +6,16 @@
 
 #include "base/limits.h"
 #include "mariadb/opened_list.h"
+#include "mariadb/row_rules.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 
 bool prepare_expressions(THD* thd, TABLE* table) {
+  if (table->vcol_refix_list.is_empty()) [[likely]] {
+    return true;
+  }
+  enter_database(thd, table->s->db);
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
   const bool failed = table->vcol_cleanup_expr(thd) || table->vcol_fix_expr(thd);
   thd->abort_on_warning = was_strict;

@@ -89,13 +89,7 @@ void set_events(TABLE* table, std::initializer_list<trg_event_type> events) {
   table->pos_in_table_list->trg_event_map = map;
 }
 
-void enter_database(const TABLE* table) {
-  THD* const thd = table->in_use;
-  const LEX_CSTRING& database = table->s->db;
-  // A trigger enters its database itself. It need not where the session is there already.
-  if (table->triggers == nullptr && !asks_session(table)) {
-    return;
-  }
+void enter_database(THD* thd, const LEX_CSTRING& database) {
   if (thd->db.str == nullptr || std::strcmp(thd->db.str, database.str) != 0) {
     static_cast<void>(thd->set_db(&database));  // a copy, under the lock that SHOW PROCESSLIST reads it with
   }
@@ -103,6 +97,16 @@ void enter_database(const TABLE* table) {
   Schema_specification_st options;
   static_cast<void>(load_db_opt_by_name(thd, database.str, &options));  // the server's where it has none
   thd->db_charset = thd->variables.collation_database = options.default_table_charset;
+}
+
+void enter_database(const TABLE* table) {
+  THD* const thd = table->in_use;
+  const LEX_CSTRING& database = table->s->db;
+  // A trigger enters its database itself. It need not where the session is there already.
+  if (table->triggers == nullptr && !asks_session(table)) {
+    return;
+  }
+  enter_database(thd, database);
   // What the account may do there: for a trigger that the account itself has defined.
   thd->security_ctx->db_access = acl_get_all3(thd->security_ctx, database.str, false);
 }

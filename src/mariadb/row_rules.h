@@ -33,6 +33,8 @@ void set_events(TABLE* table, std::initializer_list<trg_event_type> events);
 /// Once per request, where expressions of the table may ask for DATABASE(): it is the table's own, as in a
 /// session of SQL that works with this database.
 void enter_database(const TABLE* table);
+/// The same where expressions are prepared: in an opening, before it is known whether there are any.
+void enter_database(THD* thd, const LEX_CSTRING& database);
 
 /// Before each row that is written. The handler remembers the row that was in the way of a unique hash key.
 /// In READ COMMITTED it looks for such a row, and forgets the old one, only after the row was written. So if

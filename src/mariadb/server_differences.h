@@ -32,6 +32,11 @@ inline const TYPELIB* members_of(const Field* field) { return field->get_typelib
 inline bool is_spatial(const KEY& key) { return (key.flags & HA_SPATIAL) != 0; }
 inline bool is_fulltext(const KEY& key) { return (key.flags & HA_FULLTEXT) != 0; }
 
+/// Of a stored routine or package.
+inline Database_qualified_name qualified_name(const MDL_key& key) {
+  return {LEX_CSTRING{key.db_name(), key.db_name_length()}, LEX_CSTRING{key.name(), key.name_length()}};
+}
+
 /// An index that is no list of rows in an order.
 inline bool has_no_order(const KEY& key) {
   return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE ||
@@ -125,6 +130,11 @@ inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_c
 
 inline bool is_spatial(const KEY& key) { return key.algorithm == HA_KEY_ALG_RTREE; }
 inline bool is_fulltext(const KEY& key) { return key.algorithm == HA_KEY_ALG_FULLTEXT; }
+
+inline Database_qualified_name qualified_name(const MDL_key& key) {
+  return {Lex_ident_db(LEX_CSTRING{key.db_name(), key.db_name_length()}),
+          LEX_CSTRING{key.name(), key.name_length()}};
+}
 
 inline bool has_no_order(const KEY& key) {
   return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE ||

@@ -19,6 +19,7 @@
 #include "set_var.h"
 #include "sp_cache.h"
 #include "sp_head.h"
+#include "sp_rcontext.h"
 #include "sql_audit.h"
 #include "sql_base.h"
 #include "sql_cache.h"

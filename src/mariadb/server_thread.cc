@@ -282,9 +282,6 @@ void ServerThread::reset(bool is_cluster_client) {
   }
   my_hash_reset(&thd_->user_vars);
   my_hash_reset(&thd_->sequences);
-  // Packages have variables. Other routines have not, and are dear to parse: see OpenTable::renew_routines.
-  sp_cache_clear(&thd_->sp_package_spec_cache);
-  sp_cache_clear(&thd_->sp_package_body_cache);
   mysql_ull_cleanup(thd_);
   thd_->first_successful_insert_id_in_prev_stmt = 0;
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/statement.h"
 
@@ -137,6 +139,28 @@ void Statement::undo() {
   trans_rollback_stmt(thd_);
 }
 
+/// Those of the packages that were called: they are made anew, with their first values, where they are called
+/// next. That takes memory of the package each time, which ends with the package. False where there was none.
+static bool forget_package_variables(THD* thd) {
+  bool found = false;
+  const auto* routine = reinterpret_cast<const Sroutine_hash_entry*>(thd->lex->sroutines_list.first);
+  for (; routine != nullptr; routine = routine->next) {
+    const MDL_key& key = routine->mdl_request.key;
+    if (key.mdl_namespace() != MDL_key::PACKAGE_BODY) {
+      continue;
+    }
+    const Database_qualified_name name = qualified_name(key);
+    sp_head* const body = sp_cache_lookup(&thd->sp_package_body_cache, &name);
+    sp_package* const package = body != nullptr ? body->get_package() : nullptr;
+    if (package != nullptr && package->m_is_instantiated) {
+      found = true;
+      package->m_is_instantiated = false;
+      delete std::exchange(package->m_rcontext, nullptr);
+    }
+  }
+  return found;
+}
+
 /// That its triggers have called, as far as the server forgets them behind a statement: those that are too
 /// many, and all where a temporary table was made or dropped, since they are fitted to its columns.
 void Statement::forget_routines() {
@@ -144,7 +168,9 @@ void Statement::forget_routines() {
                                    thd_->sp_package_body_cache}) {
     sp_cache_enforce_limit(routines, stored_program_cache_size);
   }
-  if (std::exchange(thd_->reset_sp_cache, false)) {
+  const bool is_time_to_renew = thd_->query_id % limits::statements_per_renewal == 0;
+  const bool had_packages = forget_package_variables(thd_);
+  if (std::exchange(thd_->reset_sp_cache, false) || (had_packages && is_time_to_renew)) {
     thd_->sp_caches_empty();
   }
 }

@@ -15,6 +15,7 @@
 #include "mariadb/history_partitions.h"
 #include "mariadb/open_table.h"
 #include "mariadb/opened_list.h"
+#include "mariadb/row_rules.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
@@ -200,6 +201,9 @@ void OpenTable::name_in_list() {
 /// As a statement of SQL opens its tables.
 bool OpenTable::open_list(THD* thd, Error& error) {
   LEX* const lex = thd->lex;
+  if (thd->db.str == nullptr || database_ != thd->db.str) {
+    enter_database(thd, {database_.c_str(), database_.size()});  // expressions are prepared on the way
+  }
   restart_lex(thd);
   lex->sql_command = intent_ == engine::Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
   name_in_list();

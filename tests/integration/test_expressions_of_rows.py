@@ -99,3 +99,26 @@ def test_an_indexed_column_of_a_child_follows_a_cascade_by_its_own_row(
         assert client.ask(b"1\t=\t1\t1\t1\t0\tU\t2") == b"0\t1\t1"
     in_index = "SELECT HOUR(utc), MINUTE(utc) FROM child FORCE INDEX (utc) ORDER BY utc"
     assert database.sql(in_index) == [(5, 2), (7, 2), (9, 2), (12, 2)]
+
+
+def test_the_database_in_an_expression_that_is_computed_while_it_is_prepared_is_the_tables(
+    server: RowSocketServer, database: Database
+) -> None:
+    """A constant that is joined to text of another character set is computed then."""
+    other = Database(server, f"{database.name}_other")
+    where = "CONCAT(CONVERT('in ' USING utf8mb4), IFNULL(DATABASE(), 'none'))"
+    for one in (database, other):
+        one.sql(f"""
+            CREATE TABLE t (id INT PRIMARY KEY, made VARCHAR(99) CHARSET utf8mb4 DEFAULT ({where}),
+              seen VARCHAR(99) CHARSET utf8mb4 AS ({where}))
+        """)
+    with server.raw("write") as client:
+        for number, one in enumerate((database, other)):
+            name = one.name.encode()
+            assert client.ask(b"P\t%d\t%s\tt\t\tid" % (number, name)) == b"0\t1"
+            assert client.ask(b"P\t%d\t%s\tt\t\tmade,seen" % (number + 2, name)) == b"0\t1"
+        for id in range(3):
+            for number, one in enumerate((database, other)):
+                place = b"in " + one.name.encode()
+                assert client.ask(b"%d\t+\t1\t%d" % (number, id)) == b"0\t1"
+                assert client.ask(b"%d\t=\t1\t%d" % (number + 2, id)) == b"0\t2\t%s\t%s" % (place, place)
