@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// InnoDB splits the texts of a full-text index into words in the commit. So what such a text costs shows in no
-// request. It is measured here: the time of the processor that commits take which have such texts in them.
+// InnoDB splits the texts of a full-text index into words in the commit. So what such a text costs shows in
+// no request. It is measured here: the time of the processor that commits take which have such texts in them.
 #pragma once
 
 #include <algorithm>

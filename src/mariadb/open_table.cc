@@ -42,8 +42,8 @@ bool OpenTable::lacks_children() const {
   return intent_ == engine::Intent::write && is_kept_ && table_->file->referenced_by_foreign_key();
 }
 
-/// By it InnoDB decides whether what triggers read is locked, too. In READ COMMITTED, which our sessions need,
-/// it is not for UPDATE; for SQL's, it is where the server has another isolation for them.
+/// By it InnoDB decides whether what triggers read is locked, too. In READ COMMITTED, which our sessions
+/// need, it is not for UPDATE; for SQL's, it is where the server has another isolation for them.
 enum_sql_command OpenTable::command_to_lock() const {
   if (intent_ == engine::Intent::read) {
     return SQLCOM_SELECT;

@@ -73,8 +73,8 @@ class OpenTable {
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
-  /// Its expressions keep values for the statement: of the account (CURRENT_USER), of a variable (@@timestamp)
-  /// or of a sequence (RAND(7)).
+  /// Its expressions keep values for the statement: of the account (CURRENT_USER), of a variable
+  /// (@@timestamp) or of a sequence (RAND(7)).
   [[nodiscard]] bool has_values_of_statement() const { return !table_->vcol_refix_list.is_empty(); }
   /// It is locked, and these values are another request's.
   [[nodiscard]] bool keeps_values_of_statement() const { return is_locked() && has_values_of_statement(); }

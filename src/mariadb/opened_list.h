@@ -9,9 +9,9 @@
 namespace rowsocket::mariadb {
 
 /// Those with a value of the session, for the statement under way. The opening has prepared them, too, maybe
-/// for another account; without a cleaning in between, some (IN) write behind their memory. As where the server
-/// opens a table, what is odd in them is a warning, whatever the SQL mode says. False where the server says an
-/// error.
+/// for another account; without a cleaning in between, some (IN) write behind their memory. As where the
+/// server opens a table, what is odd in them is a warning, whatever the SQL mode says. False where the server
+/// says an error.
 [[nodiscard]] bool prepare_expressions(THD* thd, TABLE* table);
 
 /// As SQL does in setup_tables. In an expression, the columns of a table without a number count as constants:

@@ -177,7 +177,8 @@ Error Session::loss() const {
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
   return goes_on_ || transaction_.wants_commit() ||
-         (transaction_.fulltext_requests() > 0 && fulltext_work_.is_dear()) || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
+         (transaction_.fulltext_requests() > 0 && fulltext_work_.is_dear()) ||
+         (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
 }
 
 void Session::begin_transaction() {

@@ -164,8 +164,8 @@ static bool forget_package_variables(THD* thd) {
 /// That its triggers have called, as far as the server forgets them behind a statement: those that are too
 /// many, and all where a temporary table was made or dropped, since they are fitted to its columns.
 void Statement::forget_routines() {
-  for (sp_cache* const routines : {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache,
-                                   thd_->sp_package_body_cache}) {
+  for (sp_cache* const routines :
+       {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache, thd_->sp_package_body_cache}) {
     sp_cache_enforce_limit(routines, stored_program_cache_size);
   }
   const bool is_time_to_renew = thd_->query_id % limits::statements_per_renewal == 0;

@@ -21,7 +21,7 @@ REQUESTS = {
 
 def trigger_waits(server: RowSocketServer) -> bool:
     states = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
-    return server.value(states) == 1
+    return bool(server.value(states) == 1)
 
 
 @pytest.mark.parametrize("event", REQUESTS)

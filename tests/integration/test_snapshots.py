@@ -83,7 +83,11 @@ def test_the_finds_of_a_group_on_the_read_port_share_a_snapshot(
 
     def count(_: int, stack: ExitStack) -> Callable[[], None]:
         session = stack.enter_context(database.session())
-        return lambda: session.execute("UPDATE t SET n = n + 1")
+
+        def add_one() -> None:
+            session.execute("UPDATE t SET n = n + 1")
+
+        return add_one
 
     with server.raw("read") as reader, Load(1, count) as load:
         opened = [b"P\t1\t%s\tt\t\tid,n" % name, b"P\t2\t%s\twalked\t\tid\tn" % name]

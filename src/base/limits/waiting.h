@@ -117,8 +117,8 @@ inline constexpr uint32_t plugin_variables_interval_us = 100'000;
 /// Names of tables remembered before those not in use are dropped. Below it their memory is not worth a look
 /// at all of them.
 inline constexpr uint32_t names_cleared_min = 256;
-/// One of so many statements renews tables whose expressions take memory with each statement. A prime, so that
-/// tables that take turns all come by.
+/// One of so many statements renews tables whose expressions take memory with each statement. A prime, so
+/// that tables that take turns all come by.
 inline constexpr uint32_t statements_per_renewal = 251;
 /// Parents of foreign keys whose children are remembered. Where more are written to, those are forgotten that
 /// nobody has written to since as many others were.

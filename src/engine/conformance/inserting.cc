@@ -339,7 +339,8 @@ TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
   EXPECT_EQ(told({nullptr, "ink", "5"}, {OnDuplicate::change, {}, {2}}), "1 ink 12") << "changed";
   EXPECT_EQ(told({"1", "pad"}, {OnDuplicate::replace}), "1 pad 7") << "replaced";
   Selection& item = client().open({"d", "item", "", "id,name,stock", ""});
-  EXPECT_EQ(told_of(item, {"9", "cap", "1"}, {OnDuplicate::keep}), "1 cap 20") << "kept, without an id to tell";
+  EXPECT_EQ(told_of(item, {"9", "cap", "1"}, {OnDuplicate::keep}), "1 cap 20")
+      << "kept, without an id to tell";
 }
 
 // ---- the order of their keys

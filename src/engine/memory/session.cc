@@ -215,8 +215,7 @@ bool MemorySession::is_lost_by_failure() const {
 
 bool MemorySession::wants_commit() const {
   const MutexLock lock(state_.mutex);
-  const bool wants_own = state_.transactions_are_long || state_.left_to_commits_us > 0;
-  return did_lasting_work_ || goes_on_ || (wants_own && !undo_.empty());
+  return did_lasting_work_ || goes_on_ || (!undo_.empty() && state_.changes_want_commit());
 }
 
 void MemorySession::set_patient(bool patient) {
@@ -279,9 +278,8 @@ Error MemorySession::commit() {
   if (!error.ok()) {
     undo_down_to(0);
   } else if (!undo_.empty()) {
-    ++state_.commits_with_changes;
     work_in_commits_us_ += state_.left_to_commits_us;
-    gtid_ = "0-1-" + std::to_string(state_.commits_with_changes);
+    gtid_ = "0-1-" + std::to_string(++state_.commits_with_changes);
   }
   undo_.clear();
   forget_transaction();

@@ -90,6 +90,9 @@ struct State {
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
 
+  [[nodiscard]] bool changes_want_commit() const ROWSOCKET_REQUIRES(mutex) {
+    return transactions_are_long || left_to_commits_us > 0;
+  }
   /// True if changes of the table stay, but not what its trigger does.
   [[nodiscard]] bool parts_rows_from_trigger(const Table& of) const ROWSOCKET_REQUIRES(mutex) {
     const auto other = of.copies_to().empty() ? nullptr : table(of.copies_to());
