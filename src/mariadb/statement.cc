@@ -168,7 +168,7 @@ void Statement::forget_routines() {
        {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache, thd_->sp_package_body_cache}) {
     sp_cache_enforce_limit(routines, stored_program_cache_size);
   }
-  const bool is_time_to_renew = thd_->query_id % limits::statements_per_renewal == 0;
+  const bool is_time_to_renew = thd_->query_id % limits::statements_per_package_renewal == 0;
   const bool had_packages = forget_package_variables(thd_);
   if (std::exchange(thd_->reset_sp_cache, false) || (had_packages && is_time_to_renew)) {
     thd_->sp_caches_empty();
