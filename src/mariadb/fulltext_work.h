@@ -4,7 +4,6 @@
 // no request. It is measured here: the time of the processor that commits take which have such texts in them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <ctime>
 

@@ -115,7 +115,7 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
       return Begin::ready;
     }
     if (member.use.intent == Intent::read) {
-      continue;  // values of the statement are those of the group then: a read locks nothing for the next one
+      continue;  // what finds of one statement see together is worth more than values of their own
     }
     if (side->open->has_values_of_statement()) {
       several = true;
