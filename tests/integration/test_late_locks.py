@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from support.gate import LaterReplies, gate, open_ids, wait_at_gate
@@ -85,10 +86,11 @@ def test_rows_for_themselves_wait_for_a_table_that_a_trigger_can_not_take_back(
     assert database.sql("SELECT id FROM log ORDER BY id") == [(0,), (1,), (2,)]
 
 
-def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
+@contextlib.contextmanager
+def insert_behind_blocked_commits(
     server: RowSocketServer, database: Database, raw: OpenRaw
-) -> None:
-    """It is not there before its row events can be in the binlog, too."""
+) -> Iterator[RawConnection]:
+    """A connection whose insert into a table of Aria waits, until the end of the block, for a backup."""
     database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=Aria")
     wire = opened(raw, database)
     with database.session() as sql:
@@ -96,26 +98,27 @@ def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
             sql.execute(f"BACKUP STAGE {stage}")
         wire.send(b"1\t+\t1\t5\n")
         wait_for_state(server, "Waiting for backup lock", of_worker=True)
-        assert database.sql("SET STATEMENT lock_wait_timeout = 2 FOR SELECT * FROM t") == []
+        yield wire
         sql.execute("BACKUP STAGE END")
+
+
+def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    """It is not there before its row events can be in the binlog, too."""
+    with insert_behind_blocked_commits(server, database, raw) as wire:
+        assert database.sql("SET STATEMENT lock_wait_timeout = 2 FOR SELECT * FROM t") == []
     assert wire.line() == b"0\t1"
 
 
 def test_commits_that_are_blocked_for_longer_than_one_try_refuse_no_change_that_stays(
     server: RowSocketServer, database: Database, raw: OpenRaw
 ) -> None:
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=Aria")
-    wire = opened(raw, database)
-    with database.session() as sql:
-        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
-            sql.execute(f"BACKUP STAGE {stage}")
-        wire.send(b"1\t+\t1\t5\n")
-        wait_for_state(server, "Waiting for backup lock", of_worker=True)
+    with insert_behind_blocked_commits(server, database, raw) as wire:
         opens = server.counter("table_opens")
         server.wait_until(
             "is tried again, or answered",
             lambda: server.counter("table_opens") > opens or wire.unread() != b"",
         )
         assert wire.unread() == b""
-        sql.execute("BACKUP STAGE END")
     assert wire.line() == b"0\t1"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pymysql
 import pytest
 
+from support.gate import gate, open_ids, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
 
 LOCK_WAIT_TIMEOUT = 1205
@@ -17,11 +18,6 @@ REQUESTS = {
     "UPDATE": b"1\t=\t1\t1\t1\t0\tU\t1\t5",
     "DELETE": b"1\t=\t1\t1\t1\t0\tD",
 }
-
-
-def trigger_waits(server: RowSocketServer) -> bool:
-    states = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
-    return bool(server.value(states) == 1)
 
 
 @pytest.mark.parametrize("event", REQUESTS)
@@ -38,15 +34,14 @@ def test_what_a_trigger_has_read_is_not_changed_before_the_commit(start: Start, 
           DO GET_LOCK('gate', 60);
         END
     """)
-    with server.raw("write") as client, database.session() as gate, database.session() as other:
-        gate.execute("DO GET_LOCK('gate', 0)")
-        assert client.ask(b"P\t1\tapp\tt\t\tid,n") == b"0\t1"
-        client.send(REQUESTS[event] + b"\n")
-        server.wait_until("the trigger has read the rule", lambda: trigger_waits(server))
-        with pytest.raises(pymysql.err.OperationalError) as raised:
-            other.execute("SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = 0")
-        assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
-        gate.execute("DO RELEASE_LOCK('gate')")
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id,n"))
+        with gate(database):
+            client.send(REQUESTS[event] + b"\n")
+            wait_at_gate(server)  # the trigger has read the rule
+            with pytest.raises(pymysql.err.OperationalError) as raised:
+                other.execute("SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = 0")
+            assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
         assert client.line().startswith(b"0\t1")
         other.execute("UPDATE rule SET n = 0")
 
