@@ -196,9 +196,10 @@ class Session {
   /// True if the transaction has changed what no rollback takes back. It is of one request, which must not be
   /// run again.
   [[nodiscard]] virtual bool did_lasting_work() const = 0;
-  /// True if the rows that the transaction has changed stay where it is lost, but not all of what their
-  /// triggers did. So a row that is for itself is to be committed before the next one.
-  [[nodiscard]] virtual bool rows_outlive_transaction() const { return false; }
+  /// True if a row that is for itself is to be committed before the next one: the rows that the transaction
+  /// has changed stay where it is lost, but not all of what their triggers did, or a row can not be undone but
+  /// with the transaction.
+  [[nodiscard]] virtual bool commits_each_row() const { return false; }
   /// True if the transaction is lost since a request failed that could not be undone alone. The others
   /// succeed where they run again without it.
   [[nodiscard]] virtual bool is_lost_by_failure() const { return false; }

@@ -214,7 +214,7 @@ bool Runner::ends_with_row(Begin begin, const RowOutcome& outcome) const {
   if (in_group_ || (begin != Begin::ready && begin != Begin::failed)) {
     return false;
   }
-  return session_.rows_outlive_transaction() ||
+  return session_.commits_each_row() ||
          (parts_rows_ && !(transaction_.is_lost() && outcome.error.reason == Reason::conflict));
 }
 

@@ -22,6 +22,12 @@ class CommitGtid {
     thd_->set_last_commit_gtid(none);
   }
 
+  /// A commit that failed has written to the binlog before: it is done, or partly.
+  [[nodiscard]] bool is_made_by_failure() {
+    note_commit();
+    return is_made();
+  }
+
   /// The last commit has written to the binlog.
   [[nodiscard]] bool is_made() const { return made_.seq_no != 0; }
   /// Empty if the commit wrote nothing to the binlog. Good until the next commit.

@@ -42,22 +42,24 @@ bool OpenTable::lacks_children() const {
   return intent_ == engine::Intent::write && is_kept_ && table_->file->referenced_by_foreign_key();
 }
 
-/// By it InnoDB decides whether what triggers read is locked, too. In READ COMMITTED, which our sessions
-/// need, it is not for UPDATE; for SQL's, it is where the server has another isolation for them.
+/// By it InnoDB decides in READ COMMITTED whether what triggers read is locked, too: not for UPDATE.
 enum_sql_command OpenTable::command_to_lock() const {
   if (intent_ == engine::Intent::read) {
     return SQLCOM_SELECT;
   }
-  if (!needs_own_statement_) {
-    return SQLCOM_UPDATE;
-  }
   if ((events_ & trg2bit(TRG_EVENT_INSERT)) != 0) {
     return SQLCOM_INSERT;
   }
-  if ((events_ & trg2bit(TRG_EVENT_UPDATE)) == 0) {
-    return SQLCOM_DELETE;
-  }
-  return global_system_variables.tx_isolation > ISO_READ_COMMITTED ? SQLCOM_UPDATE_MULTI : SQLCOM_UPDATE;
+  return (events_ & trg2bit(TRG_EVENT_UPDATE)) == 0 ? SQLCOM_DELETE : SQLCOM_UPDATE;
+}
+
+/// By it InnoDB decides whether what is read for a change keeps others from inserting beside it, until the
+/// transaction ends. Triggers that keep a rule (how many rows there may be, say) rely on it where the server
+/// has REPEATABLE READ for SQL. So their statements have it, too. None of these reads makes a snapshot, which
+/// would be too old for the next statement: for a change, InnoDB locks what it reads.
+enum_tx_isolation OpenTable::isolation_to_lock(const THD* thd) const {
+  const bool is_as_sql = triggers_use_tables_ && global_system_variables.tx_isolation > ISO_READ_COMMITTED;
+  return is_as_sql ? ISO_REPEATABLE_READ : thd->tx_isolation;
 }
 
 Opening OpenTable::lock(THD* thd, Error& error) {
@@ -77,6 +79,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   }
   thd->lock = nullptr;
   thd->lex->sql_command = command_to_lock();
+  const enum_tx_isolation isolation = std::exchange(thd->tx_isolation, isolation_to_lock(thd));
   if (!needs_own_statement_) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;
@@ -85,6 +88,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   const bool failed =
       (is_kept_ && !prepare_expressions(thd, table_)) ||
       lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
+  thd->tx_isolation = isolation;
   thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
   if (failed) {
     const bool conflict = is_lock_conflict(thd);
@@ -123,7 +127,10 @@ void OpenTable::end_statement(THD* thd) {
 bool OpenTable::changes_rows_atomically() const {
   const bool is_one_change =
       table_->file->ht->db_type == DB_TYPE_INNODB && !table_->versioned() && !table_->s->long_unique_table;
-  return is_one_change && !needs_own_statement_;
+  // Where a change of a parent is refused, only the end of the statement undoes what its cascades have noted
+  // for a child's full-text index.
+  const bool cascades_to_fulltext = changes_fulltext_ && table_count_ > 1;
+  return is_one_change && !cascades_to_fulltext && !needs_own_statement_;
 }
 
 int OpenTable::activate(const Binding& binding, bool with_key_columns) {

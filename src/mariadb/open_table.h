@@ -14,7 +14,6 @@
 // locked for writing takes row locks when it reads, and plain reads must not.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +21,7 @@
 #include "engine/engine.h"
 #include "mariadb/foreign_children.h"
 #include "mariadb/history_partitions.h"
+#include "mariadb/opened_list.h"
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 
@@ -90,6 +90,9 @@ class OpenTable {
   [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
   /// Writes may run triggers.
   [[nodiscard]] bool runs_triggers() const { return needs_own_statement_ && table_->triggers != nullptr; }
+  /// Its triggers have a SAVEPOINT, say, so that the end of a statement may not undo what the statement did, or
+  /// undoes more. The write is alone in its transaction, and undone with it.
+  [[nodiscard]] bool needs_own_transaction() const { return needs_own_transaction_; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
   /// The same of its own rows, but its triggers change what a rollback does take back.
@@ -142,6 +145,8 @@ class OpenTable {
       }
     }
   }
+  /// An ALTER TABLE goes on online, and collects what the statement under way has done.
+  [[nodiscard]] bool is_collected_for_alter() const { return mariadb::is_collected_for_alter(&list_); }
   /// The statement that it was locked in has ended, in the engine, too: unlock, and be as after opening.
   void end_statement(THD* thd);
 
@@ -155,6 +160,7 @@ class OpenTable {
   class Prelocking;
 
   [[nodiscard]] enum_sql_command command_to_lock() const;
+  [[nodiscard]] enum_tx_isolation isolation_to_lock(const THD* thd) const;
   void name_in_list();
   [[nodiscard]] bool open_list(THD* thd, Error& error);
   static bool drop_malformed_triggers(THD* thd);
@@ -180,19 +186,19 @@ class OpenTable {
   uint table_count_ = 0;              ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
-  /// For each set of events: the versions of the tables that routines of triggers met last.
-  std::array<uint64_t, 1 << TRG_EVENT_MAX> routines_met_ = {};
   uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
   uint64_t used_in_transaction_ = UINT64_MAX;
   bool is_kept_ = false;
   bool needs_own_statement_ = false;  ///< as it was when it was last opened
+  bool needs_own_transaction_ = false;
   bool does_lasting_work_ = false;
   bool rows_outlive_transaction_ = false;
   bool rules_out_two_phases_ = false;
   bool is_innodb_ = false;
   bool shows_removed_entries_ = false;
   bool triggers_show_removed_entries_ = false;
+  bool triggers_use_tables_ = false;
   bool changes_fulltext_ = false;
   bool reads_clock_ = false;
 };

@@ -116,6 +116,20 @@ bool has_rocksdb(const TABLE_LIST* list) {
   return false;
 }
 
+bool is_collected_for_alter(const TABLE_LIST* list) {
+  while (list != nullptr && (list->table == nullptr || !is_collected_for_alter(list->table))) {
+    list = list->next_global;
+  }
+  return list != nullptr;
+}
+
+bool uses_tables_in_code(const TABLE_LIST* list) {
+  while (list != nullptr && list->prelocking_placeholder != TABLE_LIST::PRELOCK_ROUTINE) {
+    list = list->next_global;
+  }
+  return list != nullptr;
+}
+
 bool reads_clock(const TABLE* table) {
   const auto takes_time = [](const Virtual_column_info* expression) {
     return expression != nullptr && (expression->flags & VCOL_TIME_FUNC) != 0;

@@ -43,6 +43,13 @@ void renew_at_times(THD* thd, TABLE_LIST* list);
 [[nodiscard]] bool is_rocksdb(const TABLE* table);
 [[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
 
+/// An ALTER TABLE goes on online, and collects what the statement under way has done in a table. (Not in
+/// 10.11.)
+[[nodiscard]] bool is_collected_for_alter(const TABLE_LIST* list);
+
+/// One was opened for what triggers do, or functions that they call.
+[[nodiscard]] bool uses_tables_in_code(const TABLE_LIST* list);
+
 /// A default or a generated column of the table takes the time.
 [[nodiscard]] bool reads_clock(const TABLE* table);
 

@@ -121,8 +121,14 @@ inline ulonglong slow_after_us(const system_variables& variables) { return varia
 /// SESSION_USER() is USER().
 inline void set_session_user(THD*, const char*, const char*) {}
 
+/// A table with history whose current rows end at another time than this server's do.
+inline bool is_of_older_versioning(const TABLE*) { return false; }
+
 /// Between two statements on a table that stays open.
 inline void forget_online_alter(TABLE*) {}
+
+/// What the statement under way does in the table is collected for an ALTER TABLE.
+inline bool is_collected_for_alter(const TABLE*) { return false; }
 
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count(count); }
 
@@ -282,10 +288,18 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
 
 inline ulonglong slow_after_us(const system_variables& variables) { return variables.log_slow_query_time; }
 
+/// A table with history whose current rows end at another time than this server's do (in 2038).
+inline bool is_of_older_versioning(const TABLE* table) {
+  return table->file->check_versioned_compatibility() != 0;
+}
+
 /// Between two statements on a table that stays open. While an ALTER goes on online, a table points at what
 /// its transaction collects for it. That is freed with the transaction; the server resets the pointer only
 /// where it opens a table.
 inline void forget_online_alter(TABLE* table) { table->online_alter_cache = nullptr; }
+
+/// What the statement under way does in the table is collected for an ALTER TABLE.
+inline bool is_collected_for_alter(const TABLE* table) { return table->online_alter_cache != nullptr; }
 
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count_fast(count); }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "mariadb/current_thd.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/performance_schema.h"
@@ -180,6 +181,13 @@ ServerThread::~ServerThread() {
   free_root(&memory_.of_command, MYF(0));
   leave_thread();
   my_thread_end();
+}
+
+bool ServerThread::routines_have_met(std::string key, uint64_t versions) {
+  if (routines_have_met_.size() >= limits::tables_of_routines_max) {
+    routines_have_met_.clear();
+  }
+  return std::exchange(routines_have_met_[std::move(key)], versions) == versions;
 }
 
 /// Where InnoDB looks for a long unique key (over a BLOB or TEXT) depends on this, and so does which of two

@@ -7,6 +7,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/engine.h"
@@ -51,6 +54,10 @@ class ServerThread {
   [[nodiscard]] UserStatistics& user_statistics() { return user_statistics_; }
   [[nodiscard]] RowWaits& row_waits() { return row_waits_; }
   [[nodiscard]] const RowWaits& row_waits() const { return row_waits_; }
+
+  /// Routines that triggers of the table call for some events, by their key, have met tables of these versions
+  /// last. From now on it is these.
+  [[nodiscard]] bool routines_have_met(std::string key, uint64_t versions);
 
   /// A value was taken that SQL takes with a warning only.
   void note_lenience() { noted_.lenience = true; }
@@ -157,6 +164,7 @@ class ServerThread {
   UserStatistics user_statistics_;
   RowWaits row_waits_;
   Noted noted_;
+  std::unordered_map<std::string, uint64_t> routines_have_met_;
   uint64_t statement_us_max_ = 0;  ///< max_statement_time of the server
   bool shares_snapshot_ = false;
   std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops

@@ -102,7 +102,9 @@ class Session final : public engine::Session {
   [[nodiscard]] bool did_lasting_work() const override {
     return goes_on_ || transaction_.does_lasting_work();
   }
-  [[nodiscard]] bool rows_outlive_transaction() const override { return transaction_.rows_outlive_it(); }
+  [[nodiscard]] bool commits_each_row() const override {
+    return transaction_.rows_outlive_it() || transaction_.is_of_one_request();
+  }
   [[nodiscard]] bool is_lost_by_failure() const override { return transaction_.is_lost_by_failure(); }
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] uint64_t work_in_commits_us() const override { return fulltext_work_.total_us(); }

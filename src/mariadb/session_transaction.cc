@@ -266,6 +266,11 @@ Error Session::commit() {
         // The server fills the binlog's cache up to its end before it writes to the binlog.
         error.reason = Reason::too_large;
       }
+      if (gtid_.is_made_by_failure()) [[unlikely]] {
+        // It stands in the binlog, and is done. What failed came behind that: the end of what an ALTER TABLE
+        // collects online, say.
+        error.reason = Reason::unknown_outcome;
+      }
       static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
       if (!galera_.is_begun()) {
         trans_rollback(thd_);

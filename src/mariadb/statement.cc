@@ -102,6 +102,11 @@ void Statement::invalidate_query_cache() {
   }
 }
 
+bool Statement::is_collected_for_alter() const {
+  return std::any_of(tables_.begin(), tables_.end(),
+                     [](const auto& table) { return table->is_locked() && table->is_collected_for_alter(); });
+}
+
 Error Statement::commit() {
   if (!invariant(is_open(), "a statement is committed that was begun")) {
     return ErrorCode::commit_failed;
@@ -139,10 +144,9 @@ void Statement::undo() {
   trans_rollback_stmt(thd_);
 }
 
-/// Those of the packages that were called: they are made anew, with their first values, where they are called
-/// next. That takes memory of the package each time, which ends with the package. False where there was none.
-static bool forget_package_variables(THD* thd) {
-  bool found = false;
+/// Those of the packages that were called get their first values again where they are called next: as behind a
+/// package's first part that failed, the server runs this part anew, with the same variables.
+static void forget_package_variables(THD* thd) {
   const auto* routine = reinterpret_cast<const Sroutine_hash_entry*>(thd->lex->sroutines_list.first);
   for (; routine != nullptr; routine = routine->next) {
     const MDL_key& key = routine->mdl_request.key;
@@ -152,13 +156,10 @@ static bool forget_package_variables(THD* thd) {
     const Database_qualified_name name = qualified_name(key);
     sp_head* const body = sp_cache_lookup(&thd->sp_package_body_cache, &name);
     sp_package* const package = body != nullptr ? body->get_package() : nullptr;
-    if (package != nullptr && package->m_is_instantiated) {
-      found = true;
+    if (package != nullptr) {
       package->m_is_instantiated = false;
-      delete std::exchange(package->m_rcontext, nullptr);
     }
   }
-  return found;
 }
 
 /// That its triggers have called, as far as the server forgets them behind a statement: those that are too
@@ -168,9 +169,8 @@ void Statement::forget_routines() {
        {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache, thd_->sp_package_body_cache}) {
     sp_cache_enforce_limit(routines, stored_program_cache_size);
   }
-  const bool is_time_to_renew = thd_->query_id % limits::statements_per_package_renewal == 0;
-  const bool had_packages = forget_package_variables(thd_);
-  if (std::exchange(thd_->reset_sp_cache, false) || (had_packages && is_time_to_renew)) {
+  forget_package_variables(thd_);
+  if (std::exchange(thd_->reset_sp_cache, false)) {
     thd_->sp_caches_empty();
   }
 }

@@ -4,6 +4,8 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +19,7 @@
 #include "mariadb/opened_list.h"
 #include "mariadb/row_rules.h"
 #include "mariadb/server_differences.h"
+#include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -68,11 +71,14 @@ bool lock_names(THD* thd, const ForeignChildren::Tables& tables) {
   });
 }
 
-bool names_unique_checks(const LEX_CSTRING& text) {
-  constexpr std::string_view name = "unique_checks";
+/// The code, or the package that it is of, has the name in its text. (What an SQL statement in a string does is
+/// not to be had in triggers and functions.)
+bool has_in_text(const sp_head* code, std::string_view name) {
+  const LEX_CSTRING text = code->m_body;
   const char* const end = text.str + text.length;
   const auto is_same = [](char one, char other) { return my_tolower(&my_charset_latin1, one) == other; };
-  return std::search(text.str, end, name.begin(), name.end(), is_same) != end;
+  return std::search(text.str, end, name.begin(), name.end(), is_same) != end ||
+         (code->m_parent != nullptr && has_in_text(code->m_parent, name));
 }
 
 /// Whether one of the triggers could not be parsed. The server keeps the flag to itself; the arguments of an
@@ -90,7 +96,7 @@ template struct MalformedTrigger<&Table_triggers_list::m_has_unparseable_trigger
 /// looked at.
 class OpenTable::Prelocking final : public DML_prelocking_strategy {
  public:
-  Prelocking(const OpenTable& open, Error& error) : open_(open), error_(error) {}
+  Prelocking(OpenTable& open, Error& error) : open_(open), error_(error) {}
 
   bool handle_table(THD* thd, Query_tables_list* context, TABLE_LIST* list, bool* need_prelocking) override {
     if (list == &open_.list_) {
@@ -101,7 +107,7 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
         list->trg_event_map = open_.events_;  // else it may serve other requests of the statement, too
       }
     }
-    if (refuse_triggers(list)) {
+    if (look_at_triggers(list)) {
       return true;
     }
     const bool failed = DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
@@ -111,21 +117,21 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
 
   bool handle_routine(THD* thd, Query_tables_list* context, Sroutine_hash_entry* routine, sp_head* code,
                       bool* need_prelocking) override {
-    refuse_code(code);  // the server does not look at what this function returns; `open_list` does
+    look_at(code);  // the server does not look at what this function returns; `open_list` does
     const bool failed = DML_prelocking_strategy::handle_routine(thd, context, routine, code, need_prelocking);
     put_off_new_partitions(thd, context->query_tables);
     return failed;
   }
 
  private:
-  bool refuse_triggers(const TABLE_LIST* list) {
+  bool look_at_triggers(const TABLE_LIST* list) {
     const Table_triggers_list* const triggers = list->table->triggers;
     for (uint event = 0; triggers != nullptr && event < TRG_EVENT_MAX; ++event) {
       const bool fires = (list->trg_event_map & trg2bit(static_cast<trg_event_type>(event))) != 0;
       for (uint time = 0; fires && time < TRG_ACTION_MAX; ++time) {
         const Trigger* trigger = list->table->triggers->get_trigger(event, time);
         for (; trigger != nullptr; trigger = trigger->next) {
-          refuse_code(trigger->body);
+          look_at(trigger->body);
         }
       }
     }
@@ -135,14 +141,21 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
   /// A trigger that switches unique_checks off has its rows kept in a buffer by InnoDB (see
   /// `ServerThread::take_over_settings`). The setting lasts as long as the trigger runs. In a transaction of
   /// several statements the rows are lost then, in SQL, too.
-  void refuse_code(const sp_head* code) {
-    if (code != nullptr && error_.ok() && names_unique_checks(code->m_body)) [[unlikely]] {
+  ///
+  /// Behind a SAVEPOINT, InnoDB undoes a statement only to there, and RocksDB can not go back to one beside
+  /// other changes. Variables of RocksDB let it commit within a statement, or log nothing.
+  void look_at(const sp_head* code) {
+    if (code == nullptr || !error_.ok()) {
+      return;
+    }
+    if (has_in_text(code, "unique_checks")) [[unlikely]] {
       error_ = Error(ErrorCode::cannot_open_table, std::string("the trigger or routine ") + code->m_db.str +
                                                        "." + code->m_name.str + " names unique_checks");
     }
+    open_.needs_own_transaction_ |= has_in_text(code, "savepoint") || has_in_text(code, "rocksdb_");
   }
 
-  const OpenTable& open_;
+  OpenTable& open_;
   Error& error_;
 };
 
@@ -155,6 +168,8 @@ bool OpenTable::refuse(const TABLE* table, Error& error) const {
     reason = "system schemas are not served";
   } else if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     reason = "a sequence is not served";
+  } else if (is_of_older_versioning(table)) {
+    reason = "its history is as an older MariaDB has made it: mariadb-upgrade, or ALTER TABLE ... FORCE";
   } else if (!is_engine_served(table, engine)) {
     reason = "its storage engine is not in rowsocket_engines: " + engine;
   } else if (intent_ == engine::Intent::write) {
@@ -211,6 +226,7 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   list_.prev_global = &lex->query_tables;
   lex->query_tables_last = &list_.next_global;
   put_off_new_partitions(thd, &list_);
+  needs_own_transaction_ = false;
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
   // That the last partition for history is full is a warning.
@@ -305,9 +321,15 @@ bool OpenTable::renew_routines(THD* thd, const MDL_savepoint& before, Error& err
   if (!calls_routines(*thd->lex)) [[likely]] {
     return true;
   }
-  const uint64_t met = versions_of(&list_);
-  if (std::exchange(routines_met_.at(events_), met) == met) {
-    return true;
+  try {
+    std::string key(list_.table->s->table_cache_key.str, list_.table->s->table_cache_key.length);
+    key.push_back(static_cast<char>(events_));
+    if (ServerThread::of(thd).routines_have_met(std::move(key), versions_of(&list_))) {
+      return true;
+    }
+  } catch (const std::bad_alloc&) {
+    error = ErrorCode::out_of_memory;
+    return false;
   }
   close_list(thd, before);
   thd->sp_caches_clear();
@@ -363,6 +385,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
   shows_removed_entries_ = is_rocksdb(table);
   triggers_show_removed_entries_ = needs_own_statement_ && has_rocksdb(list_.next_global);
+  triggers_use_tables_ = needs_own_statement_ && uses_tables_in_code(list_.next_global);
   reads_clock_ = mariadb::reads_clock(table);
   changes_fulltext_ = writes_fulltext(&list_);
   if (needs_own_statement_ && !alone_in_statement) {

@@ -36,7 +36,7 @@ void TurnTransaction::end() {
 }
 
 bool TurnTransaction::wants_commit() const {
-  return facts_.does_lasting_work || facts_.was_group_of_several ||
+  return facts_.does_lasting_work || facts_.is_of_one_request || facts_.was_group_of_several ||
          (facts_.has_written &&
           facts_.last_write_at - facts_.first_write_at >= std::chrono::milliseconds(limits::transaction_ms));
 }
@@ -71,7 +71,8 @@ void TurnTransaction::undo_statement(const Galera& galera) {
 /// OpenTable::changes_fulltext.
 bool TurnTransaction::takes_back_statement(const Galera& galera) const {
   const bool forgets_fulltext = has_changed_fulltext() && facts_.fulltext_changed == statement_.number();
-  return !forgets_fulltext && galera.takes_back_statement(statement_.has_row_events());
+  return !forgets_fulltext && !facts_.is_of_one_request && !statement_.is_collected_for_alter() &&
+         galera.takes_back_statement(statement_.has_row_events());
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {
@@ -94,6 +95,7 @@ void TurnTransaction::note_write(const OpenTable& table) {
   }
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
+  facts_.is_of_one_request |= table.needs_own_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (table.changes_fulltext()) [[unlikely]] {
     ++facts_.fulltext_requests;
@@ -140,7 +142,8 @@ Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Err
 
 /// The request's statement would not be right behind what the transaction has changed.
 bool TurnTransaction::has_to_come_first(const OpenTable& table) const {
-  return (facts_.has_removed_entries && table.triggers_show_removed_entries()) ||
+  return (facts_.has_written && (table.needs_own_transaction() || facts_.is_of_one_request)) ||
+         (facts_.has_removed_entries && table.triggers_show_removed_entries()) ||
          (has_changed_fulltext() && table.changes_fulltext() && statement_.kind() == Statement::Kind::own);
 }
 

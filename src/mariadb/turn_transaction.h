@@ -98,6 +98,7 @@ class TurnTransaction {
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
+  [[nodiscard]] bool is_of_one_request() const { return facts_.is_of_one_request; }
   /// A table is locked for a change: does a storage engine take part in the transaction?
   void note_engines();
   /// The server has rolled all of it back, within a call that failed (wsrep_max_ws_rows).
@@ -156,6 +157,8 @@ class TurnTransaction {
     /// It has changed what no rollback takes back. Only with `has_written`. Then it has one request, which
     /// never runs again and belongs to no group.
     bool does_lasting_work = false;
+    /// It has changed a table that needs its own transaction: see OpenTable. Only with `has_written`.
+    bool is_of_one_request = false;
     /// Only with `does_lasting_work`: its triggers change what a rollback takes back.
     bool rows_outlive_it = false;
     /// It may have removed an entry from an index of a table that `shows_removed_entries`.

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +22,10 @@ from faults.ledger import NO_SUCH_ROW, row_of
 from faults.writers import CHANGES_OF_A_GROUP, WRITER_COUNT, Writers, make_tables
 from rowsocket import Index
 from support.binlog import assert_binlog_equals_tables
-from support.commands import run
 from support.gate import gate, open_ids, wait_at_gate
 from support.kills import kill
 from support.mariadb import Database, Options, RowSocketServer, Start
+from support.small_disk import small_disk
 from support.soak import Soak
 
 DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
@@ -41,21 +38,6 @@ LEFT_BYTES = 3 << 20
 OUT_OF_SPACE_IN_ROLLBACK = "[FATAL] InnoDB: Error (Out of disk space) in rollback"
 WRITES_BEFORE_A_FAULT = (300, 3000)
 TRIALS = 3
-
-
-@contextmanager
-def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
-    """A file system of this size at `folder`, which must not be in use at the end."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system takes root")
-    folder.mkdir()
-    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "rowsocket-test", folder]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("a small file system cannot be mounted here")
-    try:
-        yield folder
-    finally:
-        run(["umount", folder])
 
 
 class SmallDiskServer(RowSocketServer):

@@ -106,6 +106,29 @@ def test_a_word_is_found_that_a_cascade_has_written(server: RowSocketServer, dat
     assert rows_with(database, "charlie", "child", "name") == [1]
 
 
+def test_a_word_is_found_though_a_cascade_that_changed_it_was_refused_behind_that(
+    server: RowSocketServer, database: Database
+) -> None:
+    """A child of the same parent refuses the change, when the cascade to the other child is done. The turn
+    goes on."""
+    database.script("""
+        CREATE TABLE names (name VARCHAR(20) PRIMARY KEY) ENGINE=InnoDB;
+        CREATE TABLE child (id INT PRIMARY KEY, name VARCHAR(20), KEY (name), FULLTEXT by_word (name),
+          FOREIGN KEY (name) REFERENCES names (name) ON UPDATE CASCADE) ENGINE=InnoDB;
+        CREATE TABLE refuses (name VARCHAR(20), FOREIGN KEY (name) REFERENCES names (name)) ENGINE=InnoDB;
+        INSERT INTO names VALUES ('alpha'), ('zulu');
+        INSERT INTO child VALUES (1, 'alpha');
+        INSERT INTO refuses VALUES ('alpha')""")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tnames\t\tname") == b"0\t1"
+        replies = client.ask_all(
+            b"1\t+\t1\tyankee", b"1\t=\t1\talpha\t1\t0\tU\tcharlie", b"1\t=\t1\tzulu\t1\t0\tU\txray"
+        )
+    assert [reply[:4] for reply in replies] == [b"0\t1", b"1\t1\t", b"0\t1\t"]
+    assert database.sql("SELECT id, name FROM child") == [(1, "alpha")]
+    assert rows_with(database, "alpha", "child", "name") == [1]
+
+
 def test_words_of_rows_that_stand_alone_are_found_though_one_of_them_is_refused(
     server: RowSocketServer, database: Database
 ) -> None:

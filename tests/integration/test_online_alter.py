@@ -4,14 +4,59 @@ end; 10.11 lets them wait."""
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from support.mariadb import Database
-from support.raw import RawConnection
+import pytest
+
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import ConnectionClosed, RawConnection
+from support.small_disk import small_disk
 
 ROWS = 20_000
 ALTERS = 3
+
+WIDE = b"x" * 300
+"""Some rows of it fill the cache of an ALTER."""
+CHANGES = [b"3\t=\t1\t3\t1\t0\tU\t7", b"1\t+\t3\t99\t2\tx", b"3\t=\t1\t4\t1\t0\tU\t7"]
+REFUSED = {
+    "an insert of several rows": [
+        b"1\t+\t3\t1\t2\tx",
+        b"2\t++\t3\t101\t%b1\t2\tx" % b"".join(b"%d\t2\t%b\t" % (id, WIDE) for id in range(1_000, 1_100)),
+    ],
+    "a change of several rows": [b"3\t>=\t1\t1\t100\t0\t+\t7"],
+    "a group": [b"G", *CHANGES, b"1\t+\t3\t1\t2\tx", b"E"],
+    "a group that finds another value": [
+        b"G\tmust",
+        *CHANGES,
+        b"4\t=\t1\t5\t1\t0\tF\t=\t0\t99\tU\t7",
+        b"E",
+    ],
+}
+"""Each of them changes rows, and fails behind that."""
+
+
+@contextlib.contextmanager
+def slow_alter(database: Database, table: str) -> Iterator[None]:
+    """An ALTER TABLE that copies the table. What runs inside begins while rows are copied; behind it, the
+    ALTER is done. It takes some time for each row."""
+    slow = "SHA2(REPEAT(CONCAT('x', id), 1000000), 512)"
+
+    def alter() -> None:
+        with database.session() as session:
+            session.execute(f"ALTER TABLE {table} ADD added CHAR(128) DEFAULT ({slow}), ALGORITHM=COPY")
+
+    thread = threading.Thread(target=alter)
+    thread.start()
+    database.server.wait_until(
+        "copies the table",
+        lambda: any(str(row[6]).startswith("copy") for row in database.server.sql("SHOW PROCESSLIST")),
+    )
+    yield
+    thread.join()
 
 
 def test_no_change_beside_a_copying_alter_is_lost(
@@ -42,3 +87,81 @@ def test_no_change_beside_a_copying_alter_is_lost(
     thread.join()
     assert changes > 0
     assert database.value("SELECT SUM(n) FROM counter") == changes
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_nothing_of_a_refused_request_is_in_the_table_behind_the_alter(
+    database: Database, raw: Callable[[str], RawConnection], refused: str
+) -> None:
+    """And what other requests of the turn did, is."""
+    database.sql("""
+        CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, filler VARCHAR(400) NOT NULL,
+          CHECK (id <> 40 OR n < 5))
+    """)
+    database.sql("INSERT INTO t SELECT seq, 0, REPEAT('x', 300) FROM seq_1_to_40")
+    connection = raw("write")
+    for number, columns in ((1, "id,n,filler"), (2, "id,n,filler"), (3, "n"), (4, "n")):
+        filtered = [b"n"] if number == 4 else []
+        assert connection.tokens("P", number, database.name, "t", "", columns, *filtered) == [b"0", b"1"]
+    with slow_alter(database, "t"):
+        replies = connection.ask_all(
+            b"3\t=\t1\t1\t1\t0\tU\t1", *REFUSED[refused], b"3\t=\t1\t2\t1\t0\tU\t1"
+        )
+    assert (replies[0], replies[-1]) == (b"0\t1\t1", b"0\t1\t1")
+    assert any(reply.startswith(b"1\t1\t") for reply in replies)
+    assert database.sql("SELECT id, n FROM t WHERE n <> 0 OR id > 40") == [(1, 1), (2, 1)]
+
+
+def test_rows_of_a_request_that_waited_for_a_lock_are_there_once_behind_the_alter(
+    database: Database, raw: Callable[[str], RawConnection]
+) -> None:
+    """It is undone where it meets the lock, and comes again."""
+    database.script("""
+        CREATE TABLE t (id INT, filler VARCHAR(400), KEY by_id (id));
+        INSERT INTO t SELECT seq, 'x' FROM seq_1_to_40;
+        CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL);
+        INSERT INTO counter VALUES (1, 0), (2, 0);
+        CREATE TRIGGER counts AFTER INSERT ON t FOR EACH ROW
+          UPDATE counter SET n = n + 1 WHERE id = IF(NEW.id < 1100, 1, 2)""")
+    connection = raw("write")
+    assert connection.tokens("P", 1, database.name, "t", "by_id", "id,filler") == [b"0", b"1"]
+    rows = b"\t".join(b"%d\t%b" % (id, WIDE) for id in range(1_000, 1_101))
+    with slow_alter(database, "t"), database.session() as other:
+        parked = database.server.status("Rowsocket_parked")
+        other.execute("BEGIN")
+        other.execute("UPDATE counter SET n = n WHERE id = 2")
+        connection.send(b"1\t++\t2\t101\t%b\n" % rows)
+        database.server.wait_until(
+            "waits for the row",
+            lambda: database.server.status("Rowsocket_parked") != parked,
+        )
+        other.execute("COMMIT")
+        assert connection.line().startswith(b"0\t2\t1")
+    assert database.value("SELECT COUNT(*) FROM t WHERE id >= 1000") == 101
+    assert database.value("SELECT SUM(n) FROM counter") == 101
+
+
+def test_a_write_that_is_done_is_not_called_undone_where_what_the_alter_collects_has_no_room(
+    start: Start, tmp_path: Path
+) -> None:
+    """Its commit fails when it stands in the binlog. (The server loses it behind the ALTER; SQL's, too.)"""
+    with contextlib.ExitStack() as at_end:
+        disk = at_end.enter_context(small_disk(tmp_path / "disk", 1 << 20))
+        server = start(RowSocketServer, {"log-bin": "binlog", "tmpdir": str(disk)})
+        at_end.callback(server.stop)
+        database = Database(server, "app")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(400) NOT NULL)")
+        database.sql("INSERT INTO t SELECT seq, 'x' FROM seq_1_to_40")
+        rows = b"\t".join(b"%d\t%b" % (id, WIDE) for id in range(1_000, 1_150))
+        reply = b""
+        with server.raw("write") as wire:
+            assert wire.tokens("P", 1, "app", "t", "", "id,filler") == [b"0", b"1"]
+            with slow_alter(database, "t"):
+                full = disk / "full"
+                full.write_bytes(bytes(shutil.disk_usage(disk).free - 40_000))
+                with contextlib.suppress(ConnectionClosed):
+                    reply = wire.ask(b"1\t++\t2\t150\t%b" % rows)
+                is_done = database.value("SELECT COUNT(*) FROM t WHERE id >= 1000") == 150
+                full.unlink()
+    assert is_done
+    assert not reply.startswith(b"1")

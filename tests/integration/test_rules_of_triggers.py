@@ -46,6 +46,30 @@ def test_what_a_trigger_has_read_is_not_changed_before_the_commit(start: Start, 
         other.execute("UPDATE rule SET n = 0")
 
 
+def test_a_row_that_a_trigger_has_not_found_does_not_come_before_the_commit(start: Start) -> None:
+    """As in SQL, whose sessions have REPEATABLE READ here."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE seat (id INT PRIMARY KEY, room INT NOT NULL)")
+    database.sql("CREATE TABLE blocked (id INT PRIMARY KEY, room INT NOT NULL, KEY (room))")
+    database.sql("INSERT INTO blocked VALUES (1, 1), (9, 9)")
+    database.sql("""
+        CREATE TRIGGER limits BEFORE INSERT ON seat FOR EACH ROW BEGIN
+          IF EXISTS (SELECT * FROM blocked WHERE room = NEW.room) THEN SIGNAL SQLSTATE '45000'; END IF;
+          DO GET_LOCK('gate', 60);
+        END
+    """)
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "seat", "id,room"))
+        with gate(database):
+            client.send(b"1\t+\t2\t2\t7\n")
+            wait_at_gate(server)  # the trigger has looked
+            with pytest.raises(pymysql.err.OperationalError) as raised:
+                other.execute("SET STATEMENT innodb_lock_wait_timeout = 1 FOR INSERT INTO blocked VALUES (2, 7)")
+            assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+        assert client.line() == b"0\t1"
+
+
 def test_where_the_server_wants_read_committed_a_change_does_not_lock_what_its_trigger_reads(
     start: Start,
 ) -> None:

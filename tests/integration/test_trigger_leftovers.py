@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.mariadb import Database, RowSocketServer, Start
+from support.mariadb import Database, Options, RowSocketServer, Start
 
 LEFTOVERS = {
     "timestamp": "SET timestamp = 1000000000",
@@ -161,12 +161,34 @@ def test_after_an_error_that_is_fatal_to_a_statement_the_triggers_of_other_table
     assert database.sql("SELECT id FROM notes") == [(1,)]
 
 
+TRUSTED_CODE: Options = {"loose-rowsocket-threads-write": 1, "log-bin-trust-function-creators": "ON"}
+
+
+def test_variables_of_a_package_take_their_memory_once(start: Start) -> None:
+    """Not with each request that sets them anew."""
+    server = start(RowSocketServer, TRUSTED_CODE)
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("SET SESSION sql_mode = ORACLE")
+    database.sql("CREATE PACKAGE large AS FUNCTION one RETURN INT; END")
+    variables = " ".join(f"v{number} VARCHAR(4000) CHARACTER SET utf8mb4;" for number in range(40))
+    database.sql(
+        f"CREATE PACKAGE BODY large AS {variables} FUNCTION one RETURN INT AS BEGIN RETURN 1; END; END"
+    )
+    database.sql("CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW BEGIN :NEW.id := :NEW.id * large.one(); END")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        assert client.ask(b"1\t+\t1\t0") == b"0\t1"
+        before_bytes = server.memory_bytes()
+        for id in range(1, 201):
+            assert client.ask(b"1\t+\t1\t%d" % id) == b"0\t1"
+        assert server.memory_bytes() - before_bytes < 20_000_000  # 0.67 MB for each would be 130 MB
+
+
 def test_what_a_trigger_keeps_in_a_package_is_not_there_for_the_next_request(
     start: Start,
 ) -> None:
-    server = start(
-        RowSocketServer, {"loose-rowsocket-threads-write": 1, "log-bin-trust-function-creators": "ON"}
-    )
+    server = start(RowSocketServer, TRUSTED_CODE)
     database = Database(server, "app")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, seen VARCHAR(9))")
     database.sql("SET SESSION sql_mode = ORACLE")

@@ -120,9 +120,9 @@ inline constexpr uint32_t names_cleared_min = 256;
 /// One of so many statements renews tables whose expressions take memory with each statement. A prime, so
 /// that tables that take turns all come by.
 inline constexpr uint32_t statements_per_renewal = 251;
-/// The same for packages, whose variables take memory each time. Not more often, since parsing them is dear,
-/// and the server may end where a KILL QUERY meets it.
-inline constexpr uint32_t statements_per_package_renewal = 4001;
+/// Tables whose triggers call routines, which are remembered. Where they are more, all are forgotten, and
+/// their routines are parsed anew.
+inline constexpr uint32_t tables_of_routines_max = 10'000;
 /// Parents of foreign keys whose children are remembered. Where more are written to, those are forgotten that
 /// nobody has written to since as many others were.
 inline constexpr uint32_t foreign_parents_max = 50'000;

@@ -139,28 +139,28 @@ TEST_P(LastingWork, it_is_the_first_of_its_transaction) {
 
 TEST_P(LastingWork, rows_outlive_a_transaction_that_undoes_what_their_triggers_did) {
   create_copied("d.account", kinds_with_transactions().front());
-  EXPECT_FALSE(client().session().rows_outlive_transaction());
+  EXPECT_FALSE(client().session().commits_each_row());
   EXPECT_TRUE(insert_copied("1").ok());
   EXPECT_TRUE(client().session().did_lasting_work());
-  EXPECT_TRUE(client().session().rows_outlive_transaction());
+  EXPECT_TRUE(client().session().commits_each_row());
   client().session().rollback();
-  EXPECT_FALSE(client().session().rows_outlive_transaction());
+  EXPECT_FALSE(client().session().commits_each_row());
   EXPECT_EQ(rows("d.copied"), "1");
   EXPECT_EQ(rows("d.account"), "");
   EXPECT_TRUE(insert_copied("2").ok());
   client().commit();
-  EXPECT_FALSE(client().session().rows_outlive_transaction());
+  EXPECT_FALSE(client().session().commits_each_row());
   EXPECT_EQ(rows("d.copied"), "1, 2");
   EXPECT_EQ(rows("d.account"), "2");
 }
 
 TEST_P(LastingWork, rows_that_stay_with_what_their_triggers_did_need_no_commit_of_their_own) {
   EXPECT_TRUE(client().insert({"5", "ink", "1"}).ok());
-  EXPECT_FALSE(client().session().rows_outlive_transaction()) << "there is no trigger";
+  EXPECT_FALSE(client().session().commits_each_row()) << "there is no trigger";
   client().commit();
   create_copied("d.item_too", GetParam());
   EXPECT_TRUE(insert_copied("1").ok());
-  EXPECT_FALSE(client().session().rows_outlive_transaction());
+  EXPECT_FALSE(client().session().commits_each_row());
   client().session().rollback();
   EXPECT_EQ(rows("d.copied"), "1");
   EXPECT_EQ(rows("d.item_too"), "1");

@@ -237,7 +237,7 @@ TEST_P(Undoing, rows_that_can_be_undone_do_not_outlive_their_transaction) {
   create_copied("d.item_too", GetParam());
   EXPECT_TRUE(insert_copied("1").ok());
   EXPECT_FALSE(client().session().did_lasting_work());
-  EXPECT_FALSE(client().session().rows_outlive_transaction());
+  EXPECT_FALSE(client().session().commits_each_row());
   client().session().rollback();
   EXPECT_EQ(rows("d.copied") + rows("d.item_too"), "");
 }

@@ -203,7 +203,7 @@ bool MemorySession::did_lasting_work() const {
   return did_lasting_work_ || goes_on_;
 }
 
-bool MemorySession::rows_outlive_transaction() const {
+bool MemorySession::commits_each_row() const {
   const MutexLock lock(state_.mutex);
   return rows_outlive_;
 }

@@ -41,7 +41,7 @@ class MemorySession final : public Session {
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override;
   [[nodiscard]] bool did_lasting_work() const override;
-  [[nodiscard]] bool rows_outlive_transaction() const override;
+  [[nodiscard]] bool commits_each_row() const override;
   [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] uint64_t work_in_commits_us() const override { return work_in_commits_us_; }
