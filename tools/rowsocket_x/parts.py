@@ -112,6 +112,7 @@ SMOKE = tuple(
         "triggers_of_columns",
         "triggers_that_skip",
         "types",
+        "upgraded_tables",
         "vector_indexes",
         "writes",
     )
