@@ -19,6 +19,7 @@
 
 #include "base/limits.h"
 #include "engine/engine.h"
+#include "mariadb/code_traits.h"
 #include "mariadb/foreign_children.h"
 #include "mariadb/history_partitions.h"
 #include "mariadb/opened_list.h"
@@ -92,7 +93,7 @@ class OpenTable {
   [[nodiscard]] bool runs_triggers() const { return needs_own_statement_ && table_->triggers != nullptr; }
   /// Its triggers have a SAVEPOINT, say, so that the end of a statement may not undo what the statement did, or
   /// undoes more. The write is alone in its transaction, and undone with it.
-  [[nodiscard]] bool needs_own_transaction() const { return needs_own_transaction_; }
+  [[nodiscard]] bool needs_own_transaction() const { return code_.savepoints; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
   /// The same of its own rows, but its triggers change what a rollback does take back.
@@ -181,6 +182,7 @@ class OpenTable {
   ForeignChildren& children_;
   uint64_t generation_ = 0;
   TABLE_LIST list_;
+  CodeTraits code_;                   ///< of the triggers, and the routines that they call
   FixedPartitions fixed_partitions_;  ///< of the tables of the list, while the statement has them open
   uint8 events_ = 0;                  ///< of triggers, that the request can fire
   uint table_count_ = 0;              ///< it and those that were opened with it
@@ -191,7 +193,6 @@ class OpenTable {
   uint64_t used_in_transaction_ = UINT64_MAX;
   bool is_kept_ = false;
   bool needs_own_statement_ = false;  ///< as it was when it was last opened
-  bool needs_own_transaction_ = false;
   bool does_lasting_work_ = false;
   bool rows_outlive_transaction_ = false;
   bool rules_out_two_phases_ = false;

@@ -256,6 +256,7 @@ Error Session::commit() {
   if (options_.intent == Intent::write) {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
+    thd_->set_time();  // COMMIT is a statement, whose time replicas are told: not what a trigger has set
     gtid_.before_commit();
     const FulltextWork::Commit measured(fulltext_work_, transaction_.fulltext_requests());
     if (trans_commit(thd_)) {

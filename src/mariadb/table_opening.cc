@@ -11,6 +11,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "mariadb/code_traits.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/engines.h"
 #include "mariadb/galera.h"
@@ -71,16 +72,6 @@ bool lock_names(THD* thd, const ForeignChildren::Tables& tables) {
   });
 }
 
-/// The code, or the package that it is of, has the name in its text. (What an SQL statement in a string does is
-/// not to be had in triggers and functions.)
-bool has_in_text(const sp_head* code, std::string_view name) {
-  const LEX_CSTRING text = code->m_body;
-  const char* const end = text.str + text.length;
-  const auto is_same = [](char one, char other) { return my_tolower(&my_charset_latin1, one) == other; };
-  return std::search(text.str, end, name.begin(), name.end(), is_same) != end ||
-         (code->m_parent != nullptr && has_in_text(code->m_parent, name));
-}
-
 /// Whether one of the triggers could not be parsed. The server keeps the flag to itself; the arguments of an
 /// explicit instantiation may name it nevertheless.
 bool has_malformed_trigger(const Table_triggers_list& triggers);
@@ -138,21 +129,20 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
     return !error_.ok();
   }
 
-  /// A trigger that switches unique_checks off has its rows kept in a buffer by InnoDB (see
-  /// `ServerThread::take_over_settings`). The setting lasts as long as the trigger runs. In a transaction of
-  /// several statements the rows are lost then, in SQL, too.
-  ///
-  /// Behind a SAVEPOINT, InnoDB undoes a statement only to there, and RocksDB can not go back to one beside
-  /// other changes. Variables of RocksDB let it commit within a statement, or log nothing.
   void look_at(const sp_head* code) {
     if (code == nullptr || !error_.ok()) {
       return;
     }
-    if (has_in_text(code, "unique_checks")) [[unlikely]] {
-      error_ = Error(ErrorCode::cannot_open_table, std::string("the trigger or routine ") + code->m_db.str +
-                                                       "." + code->m_name.str + " names unique_checks");
+    try {
+      const CodeTraits traits = traits_of(*code);
+      if (traits.refused != nullptr) [[unlikely]] {
+        error_ = Error(ErrorCode::cannot_open_table, std::string("the trigger or routine ") + code->m_db.str +
+                                                         "." + code->m_name.str + " names " + traits.refused);
+      }
+      open_.code_.add(traits);
+    } catch (const std::bad_alloc&) {  // the server's code is between us and who would catch it
+      error_ = ErrorCode::out_of_memory;
     }
-    open_.needs_own_transaction_ |= has_in_text(code, "savepoint") || has_in_text(code, "rocksdb_");
   }
 
   OpenTable& open_;
@@ -226,7 +216,7 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   list_.prev_global = &lex->query_tables;
   lex->query_tables_last = &list_.next_global;
   put_off_new_partitions(thd, &list_);
-  needs_own_transaction_ = false;
+  code_ = {};
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
   // That the last partition for history is full is a warning.
@@ -379,7 +369,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   needs_own_statement_ =
       intent_ == engine::Intent::write &&
       (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
-  does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
+  does_lasting_work_ = intent_ == engine::Intent::write && (keeps_changes(&list_) || code_.files);
   rows_outlive_transaction_ = does_lasting_work_ && parts_with_others(&list_);
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;

@@ -101,3 +101,32 @@ def test_requests_beside_one_that_goes_back_to_a_savepoint_are_done_in_rocksdb(s
         replies = client.ask_all(b"2\t+\t2\t1\t1", INSERT % (1, 1), b"2\t+\t2\t2\t2")
     assert replies == [b"0\t1"] * 3
     assert database.sql("SELECT id FROM plain") == [(1,), (2,)]
+
+
+def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Behind the file it waits for a row in place: a second try would find the file."""
+    file = server.folder / "written"
+    database.sql("CREATE TABLE files (id INT PRIMARY KEY)")
+    database.sql(f"""
+        CREATE TRIGGER writes BEFORE INSERT ON files FOR EACH ROW BEGIN
+          SELECT NEW.id INTO OUTFILE '{file}';
+          UPDATE counter SET n = n + 1;
+        END
+    """)
+    with server.raw("write") as client, database.session() as other:
+        assert client.ask(b"P\t1\tapp\tfiles\t\tid") == b"0\t1"
+        other.execute("BEGIN")
+        other.execute("UPDATE counter SET n = n")
+        client.send(b"1\t+\t1\t5\n")
+        server.wait_until("waits for the counter", lambda: file.exists() and waits_for_row(server))
+        other.execute("COMMIT")
+        assert client.line() == b"0\t1"
+    assert file.read_text() == "5\n"
+    assert database.value("SELECT n FROM counter") == 1
+
+
+def waits_for_row(server: RowSocketServer) -> bool:
+    waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+    return server.value(waiting) == 1

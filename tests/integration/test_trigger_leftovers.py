@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from support.binlog import binlog_files, last_transaction
 from support.mariadb import Database, Options, RowSocketServer, Start
 
 LEFTOVERS = {
@@ -159,6 +162,21 @@ def test_after_an_error_that_is_fatal_to_a_statement_the_triggers_of_other_table
         assert wire.ask(b"0\t+\t1\t1").startswith(b"1\t1\t1118")
         assert wire.ask(b"1\t+\t1\t1") == b"0\t1"
     assert database.sql("SELECT id FROM notes") == [(1,)]
+
+
+def test_the_time_that_a_trigger_has_set_is_not_that_of_the_commit(start: Start) -> None:
+    """Other clients share it: replicas, and who reads the binlog up to a time, go by it."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "log-bin": "binlog"})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE plain (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER sets AFTER INSERT ON t FOR EACH ROW SET timestamp = 1000000000")
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tplain\t\tid") == [b"0\t1"] * 2
+        assert client.ask_all(b"2\t+\t1\t1", b"1\t+\t1\t1") == [b"0\t1"] * 2
+    transaction = last_transaction(binlog_files(server)[-1].read_bytes())
+    committed_s = int.from_bytes(transaction[:4], "little")  # a GTID event, which begins with its time
+    assert abs(committed_s - time.time()) < 3600
 
 
 TRUSTED_CODE: Options = {"loose-rowsocket-threads-write": 1, "log-bin-trust-function-creators": "ON"}

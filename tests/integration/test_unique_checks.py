@@ -87,6 +87,16 @@ def test_a_trigger_that_switches_unique_checks_is_refused(
     assert_binlog_equals_tables(server)
 
 
+def test_a_trigger_that_names_a_bulk_load_of_rocksdb_is_refused(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Its rows come into the table when the session ends: a worker's does not."""
+    database.sql("CREATE TRIGGER loads AFTER INSERT ON t FOR EACH ROW SET @kept = 'rocksdb_bulk_load'")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid,n") == DONE
+        assert b"names rocksdb_bulk_load" in client.ask(INSERT_ONE)
+
+
 def test_a_trigger_that_a_request_can_not_fire_is_no_reason_to_refuse_it(
     server: RowSocketServer, database: Database
 ) -> None:
