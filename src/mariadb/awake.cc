@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <mysys_err.h>
+
 #include "mariadb/awake.h"
 
 namespace rowsocket::mariadb {
@@ -14,6 +16,7 @@ constexpr int try_count = 2000;
 bool end_wait(st_my_thread_var& thread) {
   bool is_heard = true;
   mysql_mutex_lock(&thread.mutex);
+  thread.abort = 1;
   if (thread.current_cond != nullptr && thread.current_mutex != nullptr) {
     is_heard = mysql_mutex_trylock(thread.current_mutex) == 0;
     mysql_cond_broadcast(thread.current_cond);
@@ -68,6 +71,23 @@ bool try_awake(THD* thd, killed_state state) {
   mysql_mutex_unlock(&thd->LOCK_thd_data);
   mysql_mutex_unlock(&thd->LOCK_thd_kill);
   return is_heard;
+}
+
+void end_waits_for_space(THD* thd) {
+  if (thd->mysys_var != nullptr) {
+    mysql_mutex_lock(&thd->mysys_var->mutex);
+    thd->mysys_var->abort = 1;
+    mysql_mutex_unlock(&thd->mysys_var->mutex);
+  }
+}
+
+/// The condition is not ours to handle.
+bool WaitsForSpace::handle_condition(THD* thd, uint number, const char*, Sql_condition::enum_warning_level*,
+                                     const char*, Sql_condition**) {
+  if (number == EE_DISK_FULL && thd->killed != NOT_KILLED) {
+    end_waits_for_space(thd);
+  }
+  return false;
 }
 
 void awake(THD* thd, killed_state state) {

@@ -30,6 +30,7 @@ void ServerThread::was_killed(THD* thd) {
   if (abort_loop) {
     of(thd).is_stopped_.store(true, std::memory_order_relaxed);
   }
+  end_waits_for_space(thd);
   const Owner& owner = of(thd).owner_;
   owner.woken(owner.object);
 }
@@ -143,6 +144,7 @@ ServerThread::ServerThread(Intent intent, const Owner& owner)
   take_over_settings(false);
   thd_->event_scheduler.data = this;
   thd_->scheduler = notifying_scheduler();
+  thd_->push_internal_handler(&waits_for_space_);
   server_threads.insert(thd_);
 }
 
@@ -173,6 +175,7 @@ THD* ServerThread::begin_thread() {
 
 ServerThread::~ServerThread() {
   server_threads.erase(thd_);
+  thd_->pop_internal_handler();
   lex_end(thd_->lex);
   thd_->mem_root = memory_.of_session;
   thd_->reset_globals();

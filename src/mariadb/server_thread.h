@@ -163,6 +163,7 @@ class ServerThread {
   RandomNumbers random_numbers_;
   UserStatistics user_statistics_;
   RowWaits row_waits_;
+  WaitsForSpace waits_for_space_;
   Noted noted_;
   std::unordered_map<std::string, uint64_t> routines_have_met_;
   uint64_t statement_us_max_ = 0;  ///< max_statement_time of the server

@@ -102,6 +102,7 @@ SMOKE = tuple(
     for name in (
         "code_of_tables",
         "foreign_keys",
+        "full_disk",
         "grants",
         "groups",
         "inserts",
