@@ -197,8 +197,8 @@ class Session {
   /// run again.
   [[nodiscard]] virtual bool did_lasting_work() const = 0;
   /// True if a row that is for itself is to be committed before the next one: the rows that the transaction
-  /// has changed stay where it is lost, but not all of what their triggers did, or a row can not be undone but
-  /// with the transaction.
+  /// has changed stay where it is lost, but not all of what their triggers did, or a row can not be undone
+  /// but with the transaction.
   [[nodiscard]] virtual bool commits_each_row() const { return false; }
   /// True if the transaction is lost since a request failed that could not be undone alone. The others
   /// succeed where they run again without it.

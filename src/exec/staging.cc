@@ -369,7 +369,7 @@ bool Staging::run_alone(Job& job) {
   Committed committed;
   if (transaction_.is_lost()) {
     const bool failed_by_itself =
-        !job.outcome.ok() && job.outcome.reason == Reason::none && job.parts_rows == parted_rows;
+        !job.outcome.ok() && fails_again(job.outcome.reason) && job.parts_rows == parted_rows;
     committed = {.error = session_.loss(),
                  .worth_another_try = !failed_by_itself && transaction_.may_run_again()};
     transaction_.roll_back();

@@ -17,9 +17,9 @@ bool try_awake(THD* thd, killed_state state);
 /// Tries for as long as the server would.
 void awake(THD* thd, killed_state state);
 
-/// The THD was killed: where it waits for space on a full disk (my_write), it gives up. The server's KILL says
-/// so to no thread of the server, and takes ours for one; in 11.8 such a thread then asks for space without a
-/// pause. Under LOCK_thd_kill.
+/// The THD was killed: where it waits for space on a full disk (my_write), it gives up. The server's KILL
+/// says so to no thread of the server, and takes ours for one; in 11.8 such a thread then asks for space
+/// without a pause. Under LOCK_thd_kill.
 void end_waits_for_space(THD* thd);
 
 /// For a KILL QUERY, of which nobody tells us: one that waits for space says so every ten times.

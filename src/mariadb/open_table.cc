@@ -55,11 +55,16 @@ enum_sql_command OpenTable::command_to_lock() const {
 
 /// By it InnoDB decides whether what is read for a change keeps others from inserting beside it, until the
 /// transaction ends. Triggers that keep a rule (how many rows there may be, say) rely on it where the server
-/// has REPEATABLE READ for SQL. So their statements have it, too. None of these reads makes a snapshot, which
-/// would be too old for the next statement: for a change, InnoDB locks what it reads.
+/// has REPEATABLE READ for SQL. So their statements have it, too. What a trigger reads by SELECT ... INTO, or
+/// a cursor, is locked for SQL where the server may log statements instead of rows. Ours log rows: in
+/// SERIALIZABLE it is locked all the same.
 enum_tx_isolation OpenTable::isolation_to_lock(const THD* thd) const {
-  const bool is_as_sql = triggers_use_tables_ && global_system_variables.tx_isolation > ISO_READ_COMMITTED;
-  return is_as_sql ? ISO_REPEATABLE_READ : thd->tx_isolation;
+  const system_variables& of_sql = global_system_variables;
+  if (!triggers_use_tables_ || of_sql.tx_isolation <= thd->tx_isolation) {
+    return thd->tx_isolation;
+  }
+  const bool logs_statements = of_sql.binlog_format != BINLOG_FORMAT_ROW && mysql_bin_log.is_open();
+  return logs_statements ? ISO_SERIALIZABLE : static_cast<enum_tx_isolation>(of_sql.tx_isolation);
 }
 
 Opening OpenTable::lock(THD* thd, Error& error) {
@@ -79,7 +84,11 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   }
   thd->lock = nullptr;
   thd->lex->sql_command = command_to_lock();
-  const enum_tx_isolation isolation = std::exchange(thd->tx_isolation, isolation_to_lock(thd));
+  const enum_tx_isolation to_lock = isolation_to_lock(thd);
+  if (to_lock != thd->tx_isolation) {
+    end_snapshot(thd, &list_);
+  }
+  const enum_tx_isolation isolation = std::exchange(thd->tx_isolation, to_lock);
   if (!needs_own_statement_) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;

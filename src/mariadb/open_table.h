@@ -91,8 +91,8 @@ class OpenTable {
   [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
   /// Writes may run triggers.
   [[nodiscard]] bool runs_triggers() const { return needs_own_statement_ && table_->triggers != nullptr; }
-  /// Its triggers have a SAVEPOINT, say, so that the end of a statement may not undo what the statement did, or
-  /// undoes more. The write is alone in its transaction, and undone with it.
+  /// Its triggers have a SAVEPOINT, say, so that the end of a statement may not undo what the statement did,
+  /// or undoes more. The write is alone in its transaction, and undone with it.
   [[nodiscard]] bool needs_own_transaction() const { return code_.savepoints; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }

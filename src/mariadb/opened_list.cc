@@ -116,6 +116,18 @@ bool has_rocksdb(const TABLE_LIST* list) {
   return false;
 }
 
+// InnoDB does so where the first table of a statement is to be locked. Like lock_count(), it puts no lock
+// into the list.
+void end_snapshot(THD* thd, const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && list->table->file->partition_ht()->db_type == DB_TYPE_INNODB) {
+      THR_LOCK_DATA* none = nullptr;
+      list->table->file->store_lock(thd, &none, TL_READ);
+      return;
+    }
+  }
+}
+
 bool is_collected_for_alter(const TABLE_LIST* list) {
   while (list != nullptr && (list->table == nullptr || !is_collected_for_alter(list->table))) {
     list = list->next_global;

@@ -43,6 +43,10 @@ void renew_at_times(THD* thd, TABLE_LIST* list);
 [[nodiscard]] bool is_rocksdb(const TABLE* table);
 [[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
 
+/// In READ COMMITTED, before the tables are locked in REPEATABLE READ: InnoDB closes the transaction's
+/// snapshot, if an earlier statement of that kind has left one (SELECT ... INTO in a trigger reads from one).
+void end_snapshot(THD* thd, const TABLE_LIST* list);
+
 /// An ALTER TABLE goes on online, and collects what the statement under way has done in a table. (Not in
 /// 10.11.)
 [[nodiscard]] bool is_collected_for_alter(const TABLE_LIST* list);

@@ -127,7 +127,9 @@ inline bool is_of_older_versioning(const TABLE*) { return false; }
 /// Between two statements on a table that stays open.
 inline void forget_online_alter(TABLE*) {}
 
-/// What the statement under way does in the table is collected for an ALTER TABLE.
+/// ALTER TABLE may copy a table while others write to it: then it is told what they did.
+inline constexpr bool alters_collect_changes = false;
+/// What the statement under way does in the table is collected for such an ALTER.
 inline bool is_collected_for_alter(const TABLE*) { return false; }
 
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count(count); }
@@ -298,7 +300,9 @@ inline bool is_of_older_versioning(const TABLE* table) {
 /// where it opens a table.
 inline void forget_online_alter(TABLE* table) { table->online_alter_cache = nullptr; }
 
-/// What the statement under way does in the table is collected for an ALTER TABLE.
+/// ALTER TABLE may copy a table while others write to it: then it is told what they did.
+inline constexpr bool alters_collect_changes = true;
+/// What the statement under way does in the table is collected for such an ALTER.
 inline bool is_collected_for_alter(const TABLE* table) { return table->online_alter_cache != nullptr; }
 
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count_fast(count); }

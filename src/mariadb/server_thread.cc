@@ -268,6 +268,7 @@ void ServerThread::end_command() {
   }
   thd_->mdl_context.release_statement_locks();
   thd_->release_transactional_locks();
+  mysql_ull_cleanup(thd_);  // not with the request that took them: what they guard may be seen from here on
   thd_->transaction->all.reset();
   thd_->transaction->stmt.reset();
   user_statistics_.end_command();
@@ -285,15 +286,25 @@ void ServerThread::end_command() {
   free_root(&memory_.of_command, MYF(MY_KEEP_PREALLOC));
 }
 
+/// They are NULL, as those that nobody has set. None is removed: an expression of a table that sets one (a
+/// default may be (@a := 1)) knows it by its place.
+void ServerThread::forget_user_variables() {
+  for (ulong number = 0; number < thd_->user_vars.records; ++number) {
+    auto* const variable = reinterpret_cast<user_var_entry*>(my_hash_element(&thd_->user_vars, number));
+    if (variable->value != nullptr) {
+      update_hash(variable, true, nullptr, 0, variable->type_handler(), &my_charset_bin);
+    }
+  }
+}
+
 /// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata
 /// locks, its transaction, and its identity.
 void ServerThread::reset(bool is_cluster_client) {
   if (thd_->has_temporary_tables()) {
     thd_->close_temporary_tables();
   }
-  my_hash_reset(&thd_->user_vars);
+  forget_user_variables();
   my_hash_reset(&thd_->sequences);
-  mysql_ull_cleanup(thd_);
   thd_->first_successful_insert_id_in_prev_stmt = 0;
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
   thd_->set_row_count_func(-1);

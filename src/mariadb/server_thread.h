@@ -55,8 +55,8 @@ class ServerThread {
   [[nodiscard]] RowWaits& row_waits() { return row_waits_; }
   [[nodiscard]] const RowWaits& row_waits() const { return row_waits_; }
 
-  /// Routines that triggers of the table call for some events, by their key, have met tables of these versions
-  /// last. From now on it is these.
+  /// Routines that triggers of the table call for some events, by their key, have met tables of these
+  /// versions last. From now on it is these.
   [[nodiscard]] bool routines_have_met(std::string key, uint64_t versions);
 
   /// A value was taken that SQL takes with a warning only.
@@ -84,6 +84,9 @@ class ServerThread {
       reset(is_cluster_client);
     }
   }
+
+  /// Before a request: an expression of a table, too, may have set some.
+  void forget_user_variables();
 
   /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or
   /// each from its own.

@@ -259,7 +259,7 @@ Error Session::commit() {
     thd_->set_time();  // COMMIT is a statement, whose time replicas are told: not what a trigger has set
     gtid_.before_commit();
     const FulltextWork::Commit measured(fulltext_work_, transaction_.fulltext_requests());
-    if (trans_commit(thd_)) {
+    if (!transaction_.wait_for_commits_that_alters_collect() || trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {
         error.reason = Reason::none;  // it has waited as long as it may

@@ -141,12 +141,17 @@ void Statement::rollback() {
 
 void Statement::undo() {
   has_undone_events_ = has_undone_events_ || has_row_events();
+  is_undone_ = true;
   trans_rollback_stmt(thd_);
 }
 
-/// Those of the packages that were called get their first values again where they are called next: as behind a
-/// package's first part that failed, the server runs this part anew, with the same variables.
-static void forget_package_variables(THD* thd) {
+/// Those of the packages that were called get their first values again where they are called next: as behind
+/// a package's first part that failed, the server runs this part anew, with the same variables. All are made
+/// anew where one has the type of a table's column, since that may be altered, and where the statement was
+/// undone: an error in a handler of the first part leaves the handler behind in them. That takes memory of
+/// the package, which ends with it. True if there was such a package.
+static bool forget_package_variables(THD* thd, bool is_undone) {
+  bool takes_memory = false;
   const auto* routine = reinterpret_cast<const Sroutine_hash_entry*>(thd->lex->sroutines_list.first);
   for (; routine != nullptr; routine = routine->next) {
     const MDL_key& key = routine->mdl_request.key;
@@ -156,10 +161,16 @@ static void forget_package_variables(THD* thd) {
     const Database_qualified_name name = qualified_name(key);
     sp_head* const body = sp_cache_lookup(&thd->sp_package_body_cache, &name);
     sp_package* const package = body != nullptr ? body->get_package() : nullptr;
-    if (package != nullptr) {
-      package->m_is_instantiated = false;
+    if (package == nullptr || package->m_rcontext == nullptr) {
+      continue;
+    }
+    const bool is_used = std::exchange(package->m_is_instantiated, false);
+    if (is_undone || (is_used && (package->m_flags & sp_head::HAS_COLUMN_TYPE_REFS) != 0)) {
+      takes_memory = true;
+      delete std::exchange(package->m_rcontext, nullptr);
     }
   }
+  return takes_memory;
 }
 
 /// That its triggers have called, as far as the server forgets them behind a statement: those that are too
@@ -169,8 +180,9 @@ void Statement::forget_routines() {
        {thd_->sp_proc_cache, thd_->sp_func_cache, thd_->sp_package_spec_cache, thd_->sp_package_body_cache}) {
     sp_cache_enforce_limit(routines, stored_program_cache_size);
   }
-  forget_package_variables(thd_);
-  if (std::exchange(thd_->reset_sp_cache, false)) {
+  const bool is_time_to_renew = thd_->query_id % limits::statements_per_package_renewal == 0;
+  const bool takes_memory = forget_package_variables(thd_, is_undone_);
+  if (std::exchange(thd_->reset_sp_cache, false) || (takes_memory && is_time_to_renew)) {
     thd_->sp_caches_empty();
   }
 }
@@ -203,6 +215,7 @@ void Statement::end() {
   written_ = nullptr;
   is_used_ = false;
   has_row_events_ = false;
+  is_undone_ = false;
   kind_ = Kind::none;
   thd_->cleanup_after_query();
 }

@@ -59,9 +59,9 @@ class Statement {
   /// Row events of it stand in the binlog's cache, or will.
   [[nodiscard]] bool has_row_events() const { return has_row_events_ || thd_->binlog_table_maps; }
 
-  /// An ALTER TABLE collects what it does. Where the statement is undone, only its last row is taken back from
-  /// there (online_alter_log_row); the rest would be in the altered table. The end of the transaction takes
-  /// back all.
+  /// An ALTER TABLE collects what it does. Where the statement is undone, only its last row is taken back
+  /// from there (online_alter_log_row); the rest would be in the altered table. The end of the transaction
+  /// takes back all.
   [[nodiscard]] bool is_collected_for_alter() const;
 
   /// A statement that had row events was undone since this was asked last.
@@ -88,6 +88,7 @@ class Statement {
   bool is_used_ = false;
   bool has_row_events_ = false;
   bool has_undone_events_ = false;
+  bool is_undone_ = false;  ///< the one that ends now
 };
 
 }  // namespace rowsocket::mariadb

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/turn_transaction.h"
 
 namespace rowsocket::mariadb {
@@ -45,6 +46,7 @@ bool TurnTransaction::wants_commit() const {
 
 void TurnTransaction::end_shared_statement() {
   if (statement_.is_open()) {
+    note_alter();
     facts_.is_lost |= !statement_.commit().ok();
   }
   facts_.has_snapshot = facts_.snapshot_is_old = false;
@@ -52,6 +54,7 @@ void TurnTransaction::end_shared_statement() {
 
 Error TurnTransaction::end_own_statement(const Galera& galera) {
   const bool can_be_undone = takes_back_statement(galera);
+  note_alter();
   Error error = statement_.commit();
   if (!error.ok() && !can_be_undone) [[unlikely]] {
     facts_.is_lost = facts_.is_lost_by_failure = true;
@@ -73,6 +76,22 @@ bool TurnTransaction::takes_back_statement(const Galera& galera) const {
   const bool forgets_fulltext = has_changed_fulltext() && facts_.fulltext_changed == statement_.number();
   return !forgets_fulltext && !facts_.is_of_one_request && !statement_.is_collected_for_alter() &&
          galera.takes_back_statement(statement_.has_row_events());
+}
+
+void TurnTransaction::note_alter() {
+  if constexpr (alters_collect_changes) {
+    facts_.is_collected_for_alter |= statement_.is_collected_for_alter();
+  }
+}
+
+bool TurnTransaction::wait_for_commits_that_alters_collect() {
+  if (!facts_.is_collected_for_alter) [[likely]] {
+    return true;
+  }
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::USER_LOCK, "rowsocket", "online ALTER", MDL_SHARED_NO_WRITE,
+                   MDL_TRANSACTION);
+  return !thd_->mdl_context.acquire_lock(&request, static_cast<double>(thd_->variables.lock_wait_timeout));
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {

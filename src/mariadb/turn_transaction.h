@@ -70,6 +70,12 @@ class TurnTransaction {
   /// follows would be unreadable. So the transaction is lost, and each request must run in one of its own.
   void note_log_refusal(const Galera& galera);
 
+  /// Before its commit, where an ALTER TABLE that goes on online collects what it has changed: InnoDB lets
+  /// its row locks go before the server tells the ALTER, so of two changes of a row the ALTER may be told the
+  /// later one first, and the earlier one would stay. (SQL's sessions lose changes there.) From here to the
+  /// end of the transaction no other session of ours does so. False where the server says an error.
+  [[nodiscard]] bool wait_for_commits_that_alters_collect();
+
   // What it has read.
 
   /// A request reads from the snapshot of the open statement.
@@ -122,6 +128,7 @@ class TurnTransaction {
   void note_group_of_several() { facts_.was_group_of_several = true; }
 
  private:
+  void note_alter();
   [[nodiscard]] bool takes_back_statement(const Galera& galera) const;
   [[nodiscard]] bool has_to_come_first(const OpenTable& table) const;
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
@@ -159,6 +166,8 @@ class TurnTransaction {
     bool does_lasting_work = false;
     /// It has changed a table that needs its own transaction: see OpenTable. Only with `has_written`.
     bool is_of_one_request = false;
+    /// A statement of it that was kept has changed a table that an ALTER TABLE copies online.
+    bool is_collected_for_alter = false;
     /// Only with `does_lasting_work`: its triggers change what a rollback takes back.
     bool rows_outlive_it = false;
     /// It may have removed an entry from an index of a table that `shows_removed_entries`.

@@ -44,6 +44,26 @@ enum class Reason : uint8_t {
   unknown_outcome  ///< it may have been done, and may have not: no error may be told, so there is no reply
 };
 
+/// It is about the request itself: the request fails again when it is tried again.
+constexpr bool fails_again(Reason reason) {
+  switch (reason) {
+    case Reason::none:
+    case Reason::denied:
+    case Reason::duplicate:
+    case Reason::out_of_range:
+    case Reason::no_number:
+    case Reason::read_only:
+      return true;
+    case Reason::row_locked:
+    case Reason::conflict:
+    case Reason::too_large:
+    case Reason::no_thread:
+    case Reason::unknown_outcome:
+      return false;
+  }
+  return false;
+}
+
 /// The outcome of something that can fail. `code == none` is success.
 ///
 /// Every request makes and moves some of these, and nearly all are successes. So the detail is apart: without

@@ -104,9 +104,7 @@ def test_nothing_of_a_refused_request_is_in_the_table_behind_the_alter(
         filtered = [b"n"] if number == 4 else []
         assert connection.tokens("P", number, database.name, "t", "", columns, *filtered) == [b"0", b"1"]
     with slow_alter(database, "t"):
-        replies = connection.ask_all(
-            b"3\t=\t1\t1\t1\t0\tU\t1", *REFUSED[refused], b"3\t=\t1\t2\t1\t0\tU\t1"
-        )
+        replies = connection.ask_all(b"3\t=\t1\t1\t1\t0\tU\t1", *REFUSED[refused], b"3\t=\t1\t2\t1\t0\tU\t1")
     assert (replies[0], replies[-1]) == (b"0\t1\t1", b"0\t1\t1")
     assert any(reply.startswith(b"1\t1\t") for reply in replies)
     assert database.sql("SELECT id, n FROM t WHERE n <> 0 OR id > 40") == [(1, 1), (2, 1)]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pymysql
 import pytest
 
-from support.gate import gate, open_ids, wait_at_gate
-from support.mariadb import Database, RowSocketServer, Start
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
+from support.mariadb import Database, Options, RowSocketServer, Start
 
 LOCK_WAIT_TIMEOUT = 1205
 REQUESTS = {
@@ -65,7 +65,9 @@ def test_a_row_that_a_trigger_has_not_found_does_not_come_before_the_commit(star
             client.send(b"1\t+\t2\t2\t7\n")
             wait_at_gate(server)  # the trigger has looked
             with pytest.raises(pymysql.err.OperationalError) as raised:
-                other.execute("SET STATEMENT innodb_lock_wait_timeout = 1 FOR INSERT INTO blocked VALUES (2, 7)")
+                other.execute(
+                    "SET STATEMENT innodb_lock_wait_timeout = 1 FOR INSERT INTO blocked VALUES (2, 7)"
+                )
             assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
         assert client.line() == b"0\t1"
 
@@ -94,3 +96,89 @@ def test_where_the_server_wants_read_committed_a_change_does_not_lock_what_its_t
         other.execute("ROLLBACK")
     assert replies == [b"0\t1", b"0\t1\t1"]
     assert database.sql("SELECT n FROM t") == [(7,)]
+
+
+READS_INTO = """
+    CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW BEGIN
+      DECLARE seen INT;
+      SELECT n INTO seen FROM rule WHERE id = 1;
+      SET NEW.n = seen;
+      IF NEW.id = 1 THEN DO GET_LOCK('gate', 60); END IF;
+    END
+"""
+
+
+def with_reads_into(start: Start, options: Options) -> Database:
+    server = start(
+        RowSocketServer,
+        {
+            "loose-rowsocket-threads-write": 1,
+            "log-bin": "binlog",
+            "log-bin-trust-function-creators": 1,
+            **options,
+        },
+    )
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql("CREATE TABLE rule (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO rule VALUES (1, 1)")
+    database.sql(READS_INTO)
+    return database
+
+
+@pytest.mark.parametrize(
+    ("binlog_format", "isolation", "is_locked"),
+    [
+        ("MIXED", "REPEATABLE-READ", True),
+        ("ROW", "REPEATABLE-READ", False),
+        ("ROW", "SERIALIZABLE", True),
+        ("MIXED", "READ-COMMITTED", False),
+    ],
+)
+def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
+    start: Start, binlog_format: str, isolation: str, is_locked: bool
+) -> None:
+    options: Options = {"binlog-format": binlog_format, "transaction-isolation": isolation}
+    database = with_reads_into(start, options)
+    change = "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = n + 1"
+    with database.server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id"))
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n")
+            wait_at_gate(database.server)  # the trigger has read
+            if is_locked:
+                with pytest.raises(pymysql.err.OperationalError) as raised:
+                    other.execute(change)
+                assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+            else:
+                other.execute(change)
+        assert client.line() == b"0\t1"
+
+
+def test_each_request_of_a_turn_reads_what_is_there_when_it_runs(start: Start) -> None:
+    """Also where its trigger reads from a snapshot, as one before it has."""
+    database = with_reads_into(start, {"binlog-format": "ROW"})
+    with database.server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id"))
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n1\t+\t1\t2\n")
+            wait_at_gate(database.server)  # the first one's trigger has read
+            other.execute("UPDATE rule SET n = 2")
+        assert client.lines(2) == [b"0\t1"] * 2
+    assert database.sql("SELECT id, n FROM t") == [(1, 1), (2, 2)]
+
+
+def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> None:
+    """What it guards is not to be seen before. Behind the commit the next client may have it."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("CREATE TRIGGER guards BEFORE INSERT ON t FOR EACH ROW DO GET_LOCK('section', 60)")
+    with server.raw("write") as client:
+        open_ids(client, database, (1, "t", "id"), (2, "gated", "id"))
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+            wait_at_gate(server)
+            assert database.value("SELECT IS_FREE_LOCK('section')") == 0
+        assert client.lines(2) == [b"0\t1"] * 2
+    server.wait_until("is free", lambda: database.value("SELECT IS_FREE_LOCK('section')") == 1)

@@ -26,7 +26,7 @@ def server(start: Start) -> RowSocketServer:
 def database(server: RowSocketServer) -> Database:
     """The trigger notes each row of `t`, and refuses one behind its savepoint."""
     database = Database(server, "app")
-    database.script(f"""
+    database.script("""
         CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
         CREATE TABLE plain (id INT PRIMARY KEY, n INT NOT NULL);
         CREATE TABLE log (n INT);
@@ -130,3 +130,21 @@ def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
 def waits_for_row(server: RowSocketServer) -> bool:
     waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
     return server.value(waiting) == 1
+
+
+def test_a_request_that_fails_by_itself_is_not_tried_again_and_again(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Once in the turn, and once alone, whatever it fails by: a duplicate, say."""
+    database.sql("CREATE SEQUENCE drawn")
+    database.sql("CREATE TABLE draws (id INT PRIMARY KEY)")
+    database.sql("""
+        CREATE TRIGGER draws BEFORE INSERT ON draws FOR EACH ROW BEGIN
+          SAVEPOINT before_all;
+          SET NEW.id = NEW.id + 0 * NEXTVAL(drawn);
+        END
+    """)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tdraws\t\tid") == b"0\t1"
+        assert client.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t1") == [b"0\t1", b"1\t1\t121"]
+    assert database.value("SELECT NEXTVAL(drawn)") <= 1 + 2 + 1

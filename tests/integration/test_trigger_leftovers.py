@@ -193,7 +193,9 @@ def test_variables_of_a_package_take_their_memory_once(start: Start) -> None:
     database.sql(
         f"CREATE PACKAGE BODY large AS {variables} FUNCTION one RETURN INT AS BEGIN RETURN 1; END; END"
     )
-    database.sql("CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW BEGIN :NEW.id := :NEW.id * large.one(); END")
+    database.sql(
+        "CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW BEGIN :NEW.id := :NEW.id * large.one(); END"
+    )
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
         assert client.ask(b"1\t+\t1\t0") == b"0\t1"
@@ -228,3 +230,45 @@ def test_what_a_trigger_keeps_in_a_package_is_not_there_for_the_next_request(
         with server.raw("write") as client:
             assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"1\t+\t1\t%d" % id) == [b"0\t1"] * 2
     assert database.sql("SELECT seen FROM t") == [("nothing",), ("nothing",)]
+
+
+def test_a_variable_of_a_package_has_the_type_that_its_column_has_now(start: Start) -> None:
+    server = start(RowSocketServer, TRUSTED_CODE)
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, kept VARCHAR(30))")
+    database.sql("CREATE TABLE typed (text VARCHAR(3))")
+    database.sql("SET SESSION sql_mode = ORACLE")
+    database.sql("CREATE PACKAGE keeps AS FUNCTION it(new VARCHAR(30)) RETURN VARCHAR(30); END")
+    database.sql("""
+        CREATE PACKAGE BODY keeps AS
+          kept app.typed.text%TYPE;
+          FUNCTION it(new VARCHAR(30)) RETURN VARCHAR(30) AS BEGIN kept := SUBSTR(new, 1); RETURN kept; END;
+        END
+    """)
+    database.sql("""
+        CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW BEGIN
+          :NEW.kept := keeps.it(IF(:NEW.id = 1, 'abc', 'abcdef'));
+        END
+    """)
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"1\t+\t1\t1") == [b"0\t1"] * 2
+        database.sql("ALTER TABLE typed MODIFY text VARCHAR(30)")
+        assert client.ask(b"1\t+\t1\t2") == b"0\t1"
+    assert database.sql("SELECT kept FROM t ORDER BY id") == [("abc",), ("abcdef",)]
+
+
+def test_user_variables_of_a_default_are_of_one_request(start: Start) -> None:
+    """Of those of other tables, and of triggers, it knows nothing, and they do not end the server."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE counts (id INT PRIMARY KEY, n INT DEFAULT (@n := IFNULL(@n, 0) + 1))")
+    database.sql("CREATE TABLE texts (id INT PRIMARY KEY, text TEXT DEFAULT (@text := REPEAT('x', 60)))")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER sets AFTER INSERT ON t FOR EACH ROW SET @n = 100, @other = REPEAT('y', 60)")
+    with server.raw("write") as client:
+        opens = [b"P\t%d\tapp\t%b\t\tid" % (id, name) for id, name in enumerate((b"counts", b"texts", b"t"))]
+        assert client.ask_all(*opens) == [b"0\t1"] * 3
+        for id in range(300):
+            inserts = [b"%d\t+\t1\t%d" % (table, id) for table in (0, 1, 2)]
+            assert client.ask_all(*inserts) == [b"0\t1"] * 3
+    assert database.sql("SELECT DISTINCT n FROM counts") == [(1,)]

@@ -14,7 +14,9 @@ OLDER = 101118
 ENDS_CHANGED_IN = 110500
 
 
-def test_a_table_whose_history_an_older_server_has_made_is_refused_until_it_is_made_anew(start: Start) -> None:
+def test_a_table_whose_history_an_older_server_has_made_is_refused_until_it_is_made_anew(
+    start: Start,
+) -> None:
     server = start(RowSocketServer, {})
     database = Database(server, "app")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT) WITH SYSTEM VERSIONING")

@@ -120,6 +120,9 @@ inline constexpr uint32_t names_cleared_min = 256;
 /// One of so many statements renews tables whose expressions take memory with each statement. A prime, so
 /// that tables that take turns all come by.
 inline constexpr uint32_t statements_per_renewal = 251;
+/// The same for packages whose variables have the types of columns: they take memory each time, but to parse
+/// them is dear. Not measured.
+inline constexpr uint32_t statements_per_package_renewal = 61;
 /// Tables whose triggers call routines, which are remembered. Where they are more, all are forgotten, and
 /// their routines are parsed anew.
 inline constexpr uint32_t tables_of_routines_max = 10'000;
