@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
-#include <mysys_err.h>
-
 #include "mariadb/awake.h"
 
 namespace rowsocket::mariadb {
@@ -79,15 +77,6 @@ void end_waits_for_space(THD* thd) {
     thd->mysys_var->abort = 1;
     mysql_mutex_unlock(&thd->mysys_var->mutex);
   }
-}
-
-/// The condition is not ours to handle.
-bool WaitsForSpace::handle_condition(THD* thd, uint number, const char*, Sql_condition::enum_warning_level*,
-                                     const char*, Sql_condition**) {
-  if (number == EE_DISK_FULL && thd->killed != NOT_KILLED) {
-    end_waits_for_space(thd);
-  }
-  return false;
 }
 
 void awake(THD* thd, killed_state state) {

@@ -22,11 +22,4 @@ void awake(THD* thd, killed_state state);
 /// without a pause. Under LOCK_thd_kill.
 void end_waits_for_space(THD* thd);
 
-/// For a KILL QUERY, of which nobody tells us: one that waits for space says so every ten times.
-class WaitsForSpace final : public Internal_error_handler {
- public:
-  bool handle_condition(THD* thd, uint number, const char* state, Sql_condition::enum_warning_level* level,
-                        const char* text, Sql_condition** condition) override;
-};
-
 }  // namespace rowsocket::mariadb

@@ -22,7 +22,7 @@ class CommitGtid {
     thd_->set_last_commit_gtid(none);
   }
 
-  /// A commit that failed has written to the binlog before: it is done, or partly.
+  /// A commit that failed came as far as the binlog. Whether that took it is not known.
   [[nodiscard]] bool is_made_by_failure() {
     note_commit();
     return is_made();

@@ -63,6 +63,9 @@ enum_tx_isolation OpenTable::isolation_to_lock(const THD* thd) const {
   if (!triggers_use_tables_ || of_sql.tx_isolation <= thd->tx_isolation) {
     return thd->tx_isolation;
   }
+  if (has_rocksdb(&list_)) [[unlikely]] {
+    return ISO_REPEATABLE_READ;  // more it has not
+  }
   const bool logs_statements = of_sql.binlog_format != BINLOG_FORMAT_ROW && mysql_bin_log.is_open();
   return logs_statements ? ISO_SERIALIZABLE : static_cast<enum_tx_isolation>(of_sql.tx_isolation);
 }

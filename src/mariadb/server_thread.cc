@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <mysys_err.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -12,6 +14,7 @@
 #include "mariadb/current_thd.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/performance_schema.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
@@ -33,6 +36,30 @@ void ServerThread::was_killed(THD* thd) {
   end_waits_for_space(thd);
   const Owner& owner = of(thd).owner_;
   owner.woken(owner.object);
+}
+
+/// The condition stays for others to handle.
+bool ServerThread::Listener::handle_condition(THD* thd, uint number, const char*,
+                                              Sql_condition::enum_warning_level*, const char*,
+                                              Sql_condition**) {
+  switch (number) {
+    case EE_DISK_FULL:  // who waits for space says so every ten times, and hears of a KILL QUERY here
+      if (thd->killed != NOT_KILLED) {
+        end_waits_for_space(thd);
+      }
+      break;
+    case ER_TRANS_CACHE_FULL:
+    case ER_STMT_CACHE_FULL:
+    case ER_ERROR_ON_WRITE:
+      of(thd).note_log_refusal();
+      break;
+    default:
+      if (is_about_temporary_space(number)) {  // which the binlog's cache takes, too
+        of(thd).note_log_refusal();
+      }
+      break;
+  }
+  return false;
 }
 
 namespace {
@@ -144,7 +171,7 @@ ServerThread::ServerThread(Intent intent, const Owner& owner)
   take_over_settings(false);
   thd_->event_scheduler.data = this;
   thd_->scheduler = notifying_scheduler();
-  thd_->push_internal_handler(&waits_for_space_);
+  thd_->push_internal_handler(&listener_);
   server_threads.insert(thd_);
 }
 

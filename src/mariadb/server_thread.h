@@ -135,6 +135,13 @@ class ServerThread {
   [[nodiscard]] bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
 
  private:
+  /// Hears of each error and warning before the handlers of a trigger do, which may keep it from us.
+  class Listener final : public Internal_error_handler {
+   public:
+    bool handle_condition(THD* thd, uint number, const char* state, Sql_condition::enum_warning_level* level,
+                          const char* text, Sql_condition** condition) override;
+  };
+
   static void was_killed(THD* thd);
   static void begins_to_wait(THD* thd, int what);
   static void has_waited(THD* thd);
@@ -166,7 +173,7 @@ class ServerThread {
   RandomNumbers random_numbers_;
   UserStatistics user_statistics_;
   RowWaits row_waits_;
-  WaitsForSpace waits_for_space_;
+  Listener listener_;
   Noted noted_;
   std::unordered_map<std::string, uint64_t> routines_have_met_;
   uint64_t statement_us_max_ = 0;  ///< max_statement_time of the server

@@ -176,7 +176,8 @@ Error Session::loss() const {
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return goes_on_ || transaction_.wants_commit() ||
+  const bool has_user_locks = thd_->ull_hash.records > 0;  // they are released behind the commit
+  return goes_on_ || has_user_locks || transaction_.wants_commit() ||
          (transaction_.fulltext_requests() > 0 && fulltext_work_.is_dear()) ||
          (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
 }
@@ -267,10 +268,9 @@ Error Session::commit() {
         // The server fills the binlog's cache up to its end before it writes to the binlog.
         error.reason = Reason::too_large;
       }
-      if (gtid_.is_made_by_failure()) [[unlikely]] {
-        // It stands in the binlog, and is done. What failed came behind that: the end of what an ALTER TABLE
-        // collects online, say.
-        error.reason = Reason::unknown_outcome;
+      const bool may_be_logged = gtid_.is_made_by_failure() || !mysql_bin_log.is_open();
+      if (may_be_logged && transaction_.is_collected_for_alter()) [[unlikely]] {
+        error.reason = Reason::unknown_outcome;  // the ALTER is told when the binlog and the engines are done
       }
       static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
       if (!galera_.is_begun()) {

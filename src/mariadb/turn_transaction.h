@@ -75,6 +75,8 @@ class TurnTransaction {
   /// later one first, and the earlier one would stay. (SQL's sessions lose changes there.) From here to the
   /// end of the transaction no other session of ours does so. False where the server says an error.
   [[nodiscard]] bool wait_for_commits_that_alters_collect();
+  /// An ALTER TABLE that goes on online collects what it has changed.
+  [[nodiscard]] bool is_collected_for_alter() const { return facts_.is_collected_for_alter; }
 
   // What it has read.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path

@@ -12,7 +12,7 @@ from replication import mixed_writes
 from replication.servers import assert_equal_history, assert_equal_tables
 from support.binlog import assert_binlog_equals_tables
 from support.commands import run
-from support.mariadb import RowSocketServer, Start
+from support.mariadb import Database, RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, make_table, opened
 
 
@@ -268,3 +268,26 @@ def test_a_group_leaves_a_binlog_that_can_be_replayed(
         assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == server.sql(
             f"SELECT * FROM app.{table} ORDER BY 1"
         )
+
+
+def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> None:
+    """What the server has left in the cache then is not to be read, nor are the events of others behind it. No
+    error of the request tells of it."""
+    server = start(RowSocketServer, FULL_CACHE)
+    database = Database(server, "app")
+    database.sql("CREATE TABLE plain (id INT PRIMARY KEY, text VARCHAR(500))")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE large (id INT AUTO_INCREMENT PRIMARY KEY, text LONGTEXT)")
+    database.sql("""
+        CREATE TRIGGER fills AFTER INSERT ON t FOR EACH ROW BEGIN
+          DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+          FOR number IN 1..6 DO INSERT INTO large (text) VALUES (REPEAT('x', 7000)); END FOR;
+        END
+    """)
+    with server.raw("write") as wire:
+        assert wire.ask_all(b"P\t1\tapp\tplain\t\tid,text", b"P\t2\tapp\tt\t\tid") == [b"0\t1"] * 2
+        plain = [b"1\t+\t2\t%d\t%b" % (id, b"x" * 500) for id in range(6)]
+        replies = wire.ask_all(*plain[:3], b"2\t+\t1\t1", *plain[3:])
+    assert replies[:3] + replies[4:] == [b"0\t1"] * 6
+    assert replies[3].startswith(b"1")
+    assert_binlog_equals_tables(server)

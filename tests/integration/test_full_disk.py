@@ -30,6 +30,7 @@ def test_a_worker_that_waits_for_space_gives_up_where_it_is_killed(
         database = Database(server, "app")
         database.sql("CREATE TABLE t (id INT PRIMARY KEY, text VARCHAR(3000))")
         full = disk / "full"
+        at_end.callback(full.unlink)  # else the server's end waits for space, too
         free_bytes = DISK_BYTES - sum(file.stat().st_size for file in disk.iterdir())
         with full.open("wb") as content, contextlib.suppress(OSError):
             content.write(bytes(free_bytes))
@@ -43,8 +44,6 @@ def test_a_worker_that_waits_for_space_gives_up_where_it_is_killed(
             server.wait_until("waits for space", lambda: "Retry in 60 secs" in server.log_text())
             for (id,) in server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"):
                 server.sql(f"{kill} {id}")
-            with pytest.raises(ConnectionClosed):  # the binlog may have some of it
-                wire.lines(len(rows))
-        log_bytes = len(server.log_text())
-        full.unlink()
-    assert log_bytes < LOG_BYTES_MAX
+            with contextlib.suppress(ConnectionClosed):
+                assert wire.lines(len(rows))[-1] == b"1\t1\tcommit"
+        assert len(server.log_text()) < LOG_BYTES_MAX

@@ -251,3 +251,13 @@ def test_texts_with_a_beginning_are_found_in_both_places_of_the_part_before_them
     with server.raw("read") as connection:
         assert connection.tokens("P", 0, database.name, "t", "k", "id") == [b"0", b"1"]
         assert sorted(connection.tokens(0, "^=", 2, "", "ca", 9, 0)[2:]) == [b"2", b"5"]
+
+
+@pytest.mark.parametrize("type", ["VARCHAR(9)", "ENUM('a', '?')", "SET('a', '?')"])
+def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(make_twins: MakeTwins, type: str) -> None:
+    """Not what it is once the character is a question mark."""
+    twins = make_twins(f"id INT PRIMARY KEY, v {type} CHARACTER SET latin1, KEY k (v)")
+    twins.sql("INSERT INTO t VALUES (1, 'a'), (2, '?')")
+    index = twins.index("id", "k")
+    assert index.find("?") == [(b"2",)]
+    assert index.find("ż") == []

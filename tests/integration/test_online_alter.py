@@ -161,5 +161,5 @@ def test_a_write_that_is_done_is_not_called_undone_where_what_the_alter_collects
                     reply = wire.ask(b"1\t++\t2\t150\t%b" % rows)
                 is_done = database.value("SELECT COUNT(*) FROM t WHERE id >= 1000") == 150
                 full.unlink()
-    assert is_done
-    assert not reply.startswith(b"1")
+    # 10.11 lets the write wait for the ALTER, and has no room for its events in the binlog's cache.
+    assert reply.startswith(b"1") != is_done

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pymysql
 import pytest
 
-from support.gate import gate, open_ids, wait_at_gate, with_gated_table
+from support.gate import gate, open_ids, wait_at_gate
 from support.mariadb import Database, Options, RowSocketServer, Start
 
 LOCK_WAIT_TIMEOUT = 1205
@@ -172,13 +172,20 @@ def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> N
     """What it guards is not to be seen before. Behind the commit the next client may have it."""
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
     database = Database(server, "app")
-    with_gated_table(database)
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
     database.sql("CREATE TRIGGER guards BEFORE INSERT ON t FOR EACH ROW DO GET_LOCK('section', 60)")
-    with server.raw("write") as client:
-        open_ids(client, database, (1, "t", "id"), (2, "gated", "id"))
-        with gate(database):
-            client.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
-            wait_at_gate(server)
-            assert database.value("SELECT IS_FREE_LOCK('section')") == 0
-        assert client.lines(2) == [b"0\t1"] * 2
-    server.wait_until("is free", lambda: database.value("SELECT IS_FREE_LOCK('section')") == 1)
+    is_free = "SELECT IS_FREE_LOCK('section')"
+    with server.raw("write") as client, database.session() as backup:
+        open_ids(client, database, (1, "t", "id"))
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            backup.execute(f"BACKUP STAGE {stage}")
+        client.send(b"1\t+\t1\t1\n")
+        server.wait_until("waits for the backup", lambda: waits_for_backup(server))
+        assert database.value(is_free) == 0
+        backup.execute("BACKUP STAGE END")
+        assert client.line() == b"0\t1"
+    server.wait_until("is free", lambda: database.value(is_free) == 1)
+
+
+def waits_for_backup(server: RowSocketServer) -> bool:
+    return any("backup lock" in str(row[6]) for row in server.sql("SHOW PROCESSLIST"))
