@@ -254,7 +254,9 @@ def test_texts_with_a_beginning_are_found_in_both_places_of_the_part_before_them
 
 
 @pytest.mark.parametrize("type", ["VARCHAR(9)", "ENUM('a', '?')", "SET('a', '?')"])
-def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(make_twins: MakeTwins, type: str) -> None:
+def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(
+    make_twins: MakeTwins, type: str
+) -> None:
     """Not what it is once the character is a question mark."""
     twins = make_twins(f"id INT PRIMARY KEY, v {type} CHARACTER SET latin1, KEY k (v)")
     twins.sql("INSERT INTO t VALUES (1, 'a'), (2, '?')")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.gate import gate, wait_at_gate, with_gated_table
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -69,3 +69,27 @@ def test_nothing_of_a_group_is_committed_before_its_end(start: Start) -> None:
         client.send(b"G\n" + b"".join(b"1\t+\t1\t%d\n" % number for number in range(1, 6)) + b"E\n")
         assert client.lines(7)[-1] == b"1\t1\tgroup"
     assert database.sql("SELECT id FROM t") == [(5,)]
+
+
+def test_a_group_whose_snapshot_is_too_old_for_its_change_runs_again(start: Start) -> None:
+    """RocksDB says that it is busy. In SQL the client is told so, and has to begin its transaction again."""
+    server = start(
+        RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1}
+    )
+    database = Database(server, "app")
+    database.script("""
+        CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=ROCKSDB;
+        INSERT INTO t VALUES (1, 0);
+        CREATE TABLE gated (id INT PRIMARY KEY) ENGINE=ROCKSDB;
+        CREATE TRIGGER at_gate BEFORE INSERT ON gated FOR EACH ROW
+          SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 100) + RELEASE_LOCK('gate'))""")
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "n"), (2, "gated", "id"))
+        with gate(database):
+            group = [b"G", b"1\t=\t1\t1", b"2\t+\t1\t1", b"1\t=\t1\t1\t1\t0\t+\t1", b"E"]
+            client.send(b"".join(line + b"\n" for line in group))
+            wait_at_gate(server)  # the group has read the row
+            other.execute("UPDATE t SET n = 10")
+        replies = client.lines(5)
+    assert replies == [b"0\t1", b"0\t1\t10", b"0\t1", b"0\t1\t1", b"0\t1"]
+    assert database.value("SELECT n FROM t") == 11
