@@ -47,6 +47,9 @@ enum_sql_command OpenTable::command_to_lock() const {
   if (intent_ == engine::Intent::read) {
     return SQLCOM_SELECT;
   }
+  if (!needs_own_statement_) {
+    return SQLCOM_UPDATE;
+  }
   if ((events_ & trg2bit(TRG_EVENT_INSERT)) != 0) {
     return SQLCOM_INSERT;
   }
@@ -60,7 +63,7 @@ enum_sql_command OpenTable::command_to_lock() const {
 /// SERIALIZABLE it is locked all the same.
 enum_tx_isolation OpenTable::isolation_to_lock(const THD* thd) const {
   const system_variables& of_sql = global_system_variables;
-  if (!triggers_use_tables_ || of_sql.tx_isolation <= thd->tx_isolation) {
+  if (!triggers_use_tables_ || of_sql.tx_isolation <= ISO_READ_COMMITTED) {
     return thd->tx_isolation;
   }
   if (has_rocksdb(&list_)) [[unlikely]] {
@@ -88,8 +91,9 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   thd->lock = nullptr;
   thd->lex->sql_command = command_to_lock();
   const enum_tx_isolation to_lock = isolation_to_lock(thd);
-  if (to_lock != thd->tx_isolation) {
-    end_snapshot(thd, &list_);
+  if (to_lock != thd->tx_isolation &&
+      thd->tx_isolation == ISO_READ_COMMITTED) {  // a group keeps its snapshot
+    begin_without_snapshot(thd, &list_, to_lock);
   }
   const enum_tx_isolation isolation = std::exchange(thd->tx_isolation, to_lock);
   if (!needs_own_statement_) {

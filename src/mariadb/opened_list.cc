@@ -116,12 +116,15 @@ bool has_rocksdb(const TABLE_LIST* list) {
   return false;
 }
 
-// InnoDB does so where the first table of a statement is to be locked. Like lock_count(), it puts no lock
-// into the list.
-void end_snapshot(THD* thd, const TABLE_LIST* list) {
+// InnoDB does so in READ COMMITTED where the first table of a statement is to be locked. Like lock_count(),
+// it puts no lock into the list.
+void begin_without_snapshot(THD* thd, const TABLE_LIST* list, enum_tx_isolation isolation) {
   for (; list != nullptr; list = list->next_global) {
     if (list->table != nullptr && list->table->file->partition_ht()->db_type == DB_TYPE_INNODB) {
       THR_LOCK_DATA* none = nullptr;
+      const enum_tx_isolation before = std::exchange(thd->tx_isolation, isolation);
+      list->table->file->store_lock(thd, &none, TL_READ);
+      thd->tx_isolation = before;
       list->table->file->store_lock(thd, &none, TL_READ);
       return;
     }

@@ -43,9 +43,11 @@ void renew_at_times(THD* thd, TABLE_LIST* list);
 [[nodiscard]] bool is_rocksdb(const TABLE* table);
 [[nodiscard]] bool has_rocksdb(const TABLE_LIST* list);
 
-/// In READ COMMITTED, before the tables are locked in REPEATABLE READ: InnoDB closes the transaction's
-/// snapshot, if an earlier statement of that kind has left one (SELECT ... INTO in a trigger reads from one).
-void end_snapshot(THD* thd, const TABLE_LIST* list);
+/// In READ COMMITTED, before the tables are locked in another isolation: InnoDB closes the transaction's
+/// snapshot, if an earlier statement has left one (SELECT ... INTO in a trigger reads from one), and opens
+/// none when it locks them (11.8 does where a transaction begins in SERIALIZABLE; what others commit is an
+/// error then).
+void begin_without_snapshot(THD* thd, const TABLE_LIST* list, enum_tx_isolation isolation);
 
 /// An ALTER TABLE goes on online, and collects what the statement under way has done in a table. (Not in
 /// 10.11.)

@@ -42,6 +42,9 @@ void ServerThread::was_killed(THD* thd) {
 bool ServerThread::Listener::handle_condition(THD* thd, uint number, const char*,
                                               Sql_condition::enum_warning_level*, const char*,
                                               Sql_condition**) {
+  if (thd->lex->sql_command == SQLCOM_SIGNAL || thd->lex->sql_command == SQLCOM_RESIGNAL) {
+    return false;  // what a trigger calls so
+  }
   switch (number) {
     case EE_DISK_FULL:  // who waits for space says so every ten times, and hears of a KILL QUERY here
       if (thd->killed != NOT_KILLED) {
@@ -54,7 +57,7 @@ bool ServerThread::Listener::handle_condition(THD* thd, uint number, const char*
       of(thd).note_log_refusal();
       break;
     default:
-      if (is_about_temporary_space(number)) {  // which the binlog's cache takes, too
+      if (is_about_temporary_space(static_cast<int>(number))) {  // which the binlog's cache takes, too
         of(thd).note_log_refusal();
       }
       break;

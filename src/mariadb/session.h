@@ -178,7 +178,7 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin prepare_write(const OpenTable& table, Error& error);
   [[nodiscard]] bool ends_own_statement();
   void leave_account();
-  void settle_log_refusal();
+  bool settle_log_refusal();
 
   [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes,
                                             size_t& number, bool& several, Error& error);

@@ -228,7 +228,9 @@ Error Session::end_request() {
     return {};
   }
   Error error = transaction_.end_own_statement(galera_);
-  settle_log_refusal();
+  if (settle_log_refusal() && error.ok()) [[unlikely]] {
+    error = Error(ErrorCode::sql, ER_TRANS_CACHE_FULL, "the binlog's cache is full, and a trigger went on");
+  }
   thread_.forget_what_code_left(galera_.is_open());
   return error;
 }
@@ -239,11 +241,13 @@ void Session::leave_account() {
   rights_.leave();
 }
 
-/// A request, or group, has failed or ended.
-void Session::settle_log_refusal() {
-  if (thread_.take_log_refusal()) [[unlikely]] {
+/// A request, or group, has failed or ended. True if the binlog did not take all of it.
+bool Session::settle_log_refusal() {
+  const bool is_refused = thread_.take_log_refusal();
+  if (is_refused) [[unlikely]] {
     transaction_.note_log_refusal(galera_);
   }
+  return is_refused;
 }
 
 void Session::abandon_request() {

@@ -271,8 +271,8 @@ def test_a_group_leaves_a_binlog_that_can_be_replayed(
 
 
 def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> None:
-    """What the server has left in the cache then is not to be read, nor are the events of others behind it. No
-    error of the request tells of it."""
+    """What the server has left in the cache then is not to be read, nor are the events of others behind it. The
+    request itself is told of no error."""
     server = start(RowSocketServer, FULL_CACHE)
     database = Database(server, "app")
     database.sql("CREATE TABLE plain (id INT PRIMARY KEY, text VARCHAR(500))")
@@ -289,5 +289,38 @@ def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> No
         plain = [b"1\t+\t2\t%d\t%b" % (id, b"x" * 500) for id in range(6)]
         replies = wire.ask_all(*plain[:3], b"2\t+\t1\t1", *plain[3:])
     assert replies[:3] + replies[4:] == [b"0\t1"] * 6
-    assert replies[3].startswith(b"1")
+    assert replies[3] == b"1\t1\t1197"
     assert_binlog_equals_tables(server)
+
+
+HANDLES = "DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_done"),
+    [
+        ("SIGNAL SQLSTATE '01000' SET MYSQL_ERRNO = 1197;", True),
+        (f"{HANDLES} FOR number IN 1..6 DO INSERT INTO kept VALUES (REPEAT('x', 7000)); END FOR;", False),
+    ],
+    ids=["a warning of that number", "a full cache"],
+)
+def test_the_reply_says_what_became_of_a_row_whose_trigger_changes_what_stays(
+    start: Start, code: str, is_done: bool
+) -> None:
+    """The request can not run again, so it is answered by its first run."""
+    small = {"max-binlog-stmt-cache-size": 16384, "binlog-stmt-cache-size": 4096}
+    server = start(RowSocketServer, small)
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE kept (text LONGTEXT) ENGINE=MyISAM")
+    database.sql(f"""
+        CREATE TRIGGER writes AFTER INSERT ON t FOR EACH ROW BEGIN
+          {code}
+          INSERT INTO kept VALUES ('');
+        END
+    """)
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        reply = wire.ask(b"1\t+\t1\t1")
+    assert reply == (b"0\t1" if is_done else b"1\t1\t1197")
+    assert database.sql("SELECT id FROM t") == ([(1,)] if is_done else [])

@@ -108,7 +108,7 @@ READS_INTO = """
 """
 
 
-def with_reads_into(start: Start, options: Options) -> Database:
+def with_reads_into(start: Start, options: Options) -> tuple[RowSocketServer, Database]:
     server = start(
         RowSocketServer,
         {
@@ -123,7 +123,7 @@ def with_reads_into(start: Start, options: Options) -> Database:
     database.sql("CREATE TABLE rule (id INT PRIMARY KEY, n INT)")
     database.sql("INSERT INTO rule VALUES (1, 1)")
     database.sql(READS_INTO)
-    return database
+    return server, database
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
     start: Start, binlog_format: str, isolation: str, is_locked: bool
 ) -> None:
     options: Options = {"binlog-format": binlog_format, "transaction-isolation": isolation}
-    database = with_reads_into(start, options)
+    server, database = with_reads_into(start, options)
     change = "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = n + 1"
-    with database.server.raw("write") as client, database.session() as other:
+    with server.raw("write") as client, database.session() as other:
         open_ids(client, database, (1, "t", "id"))
         with gate(database):
             client.send(b"1\t+\t1\t1\n")
-            wait_at_gate(database.server)  # the trigger has read
+            wait_at_gate(server)  # the trigger has read
             if is_locked:
                 with pytest.raises(pymysql.err.OperationalError) as raised:
                     other.execute(change)
@@ -157,12 +157,12 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
 
 def test_each_request_of_a_turn_reads_what_is_there_when_it_runs(start: Start) -> None:
     """Also where its trigger reads from a snapshot, as one before it has."""
-    database = with_reads_into(start, {"binlog-format": "ROW"})
-    with database.server.raw("write") as client, database.session() as other:
+    server, database = with_reads_into(start, {"binlog-format": "ROW"})
+    with server.raw("write") as client, database.session() as other:
         open_ids(client, database, (1, "t", "id"))
         with gate(database):
             client.send(b"1\t+\t1\t1\n1\t+\t1\t2\n")
-            wait_at_gate(database.server)  # the first one's trigger has read
+            wait_at_gate(server)  # the first one's trigger has read
             other.execute("UPDATE rule SET n = 2")
         assert client.lines(2) == [b"0\t1"] * 2
     assert database.sql("SELECT id, n FROM t") == [(1, 1), (2, 2)]
@@ -189,3 +189,18 @@ def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> N
 
 def waits_for_backup(server: RowSocketServer) -> bool:
     return any("backup lock" in str(row[6]) for row in server.sql("SHOW PROCESSLIST"))
+
+
+def test_what_a_trigger_reads_in_a_group_is_locked_until_the_commit(start: Start) -> None:
+    """And is as new as in SQL, whatever the group has found before."""
+    server, database = with_reads_into(start, {"binlog-format": "MIXED"})
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id"), (2, "rule", "id"))
+        other.execute("SET SESSION innodb_lock_wait_timeout = 1")
+        with gate(database):
+            client.send(b"G\n2\t=\t1\t1\n1\t+\t1\t2\n1\t+\t1\t1\nE\n")
+            wait_at_gate(server)  # both triggers have read
+            with pytest.raises(pymysql.err.OperationalError) as raised:
+                other.execute("UPDATE rule SET n = n + 1")
+            assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+        assert client.lines(5)[-1] == b"0\t1"

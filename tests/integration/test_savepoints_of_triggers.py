@@ -129,7 +129,7 @@ def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
 
 def waits_for_row(server: RowSocketServer) -> bool:
     waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
-    return server.value(waiting) == 1
+    return bool(server.value(waiting))
 
 
 def test_a_request_that_fails_by_itself_is_not_tried_again_and_again(
