@@ -260,7 +260,8 @@ Error Session::commit() {
     thd_->set_time();  // COMMIT is a statement, whose time replicas are told: not what a trigger has set
     gtid_.before_commit();
     const FulltextWork::Commit measured(fulltext_work_, transaction_.fulltext_requests());
-    if (!transaction_.wait_for_commits_that_alters_collect() || trans_commit(thd_)) {
+    const bool is_its_turn = transaction_.wait_for_commits_that_alters_collect();
+    if (!is_its_turn || trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {
         error.reason = Reason::none;  // it has waited as long as it may
@@ -268,7 +269,7 @@ Error Session::commit() {
         // The server fills the binlog's cache up to its end before it writes to the binlog.
         error.reason = Reason::too_large;
       }
-      const bool may_be_logged = gtid_.is_made_by_failure() || !mysql_bin_log.is_open();
+      const bool may_be_logged = is_its_turn && (gtid_.is_made_by_failure() || !mysql_bin_log.is_open());
       if (may_be_logged && transaction_.is_collected_for_alter()) [[unlikely]] {
         error.reason = Reason::unknown_outcome;  // the ALTER is told when the binlog and the engines are done
       }
