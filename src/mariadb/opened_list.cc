@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/limits.h"
@@ -152,6 +153,31 @@ bool reads_clock(const TABLE* table) {
   return std::any_of(table->field, table->field + table->s->fields, [&](const Field* field) {
     return takes_time(field->default_value) || takes_time(field->vcol_info);
   });
+}
+
+static bool has_user_variable(const Virtual_column_info* expression) {
+  if (expression == nullptr || (expression->flags & VCOL_NON_DETERMINISTIC) == 0) [[likely]] {
+    return false;
+  }
+  return std::ranges::any_of(std::array{Item_func::SUSERVAR_FUNC, Item_func::GUSERVAR_FUNC},
+                             [expression](Item_func::Functype kind) {
+                               return expression->expr->walk(&Item::find_function_processor, false, &kind);
+                             });
+}
+
+bool uses_user_variables(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    const bool for_change = list->lock_type >= TL_FIRST_WRITE;
+    if (table != nullptr &&
+        std::any_of(table->field, table->field + table->s->fields, [for_change](const Field* field) {
+          return has_user_variable(field->vcol_info) ||
+                 (for_change && has_user_variable(field->default_value));
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static bool has_fulltext_of_innodb(const TABLE* table) {

@@ -223,7 +223,16 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
   thd->abort_on_warning = was_strict;
-  return !failed && error.ok() && !refuse(list_.table, error) && number_tables(thd, &list_);
+  if (failed || !error.ok() || refuse(list_.table, error)) {
+    return false;
+  }
+  if (uses_user_variables(&list_)) [[unlikely]] {
+    error = Error(ErrorCode::cannot_open_table,
+                  database_ + "." + name_ +
+                      ": its expressions, or those of a table that triggers use, have a user variable");
+    return false;
+  }
+  return number_tables(thd, &list_);
 }
 
 /// A session that is killed while it opens a table leaves the table's triggers behind as malformed. The next
