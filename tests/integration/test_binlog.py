@@ -271,8 +271,9 @@ def test_a_group_leaves_a_binlog_that_can_be_replayed(
 
 
 def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> None:
-    """What the server has left in the cache then is not to be read, nor are the events of others behind it. The
-    request itself is told of no error."""
+    """What the server has left in the cache then is not to be read, nor are the events of others behind it.
+    The request itself is told of no error.
+    """
     server = start(RowSocketServer, FULL_CACHE)
     database = Database(server, "app")
     database.sql("CREATE TABLE plain (id INT PRIMARY KEY, text VARCHAR(500))")
