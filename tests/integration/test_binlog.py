@@ -270,6 +270,9 @@ def test_a_group_leaves_a_binlog_that_can_be_replayed(
         )
 
 
+HANDLES = "DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;"
+
+
 def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> None:
     """What the server has left in the cache then is not to be read, nor are the events of others behind it.
     The request itself is told of no error.
@@ -279,9 +282,9 @@ def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> No
     database.sql("CREATE TABLE plain (id INT PRIMARY KEY, text VARCHAR(500))")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
     database.sql("CREATE TABLE large (id INT AUTO_INCREMENT PRIMARY KEY, text LONGTEXT)")
-    database.sql("""
+    database.sql(f"""
         CREATE TRIGGER fills AFTER INSERT ON t FOR EACH ROW BEGIN
-          DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+          {HANDLES}
           FOR number IN 1..6 DO INSERT INTO large (text) VALUES (REPEAT('x', 7000)); END FOR;
         END
     """)
@@ -292,9 +295,6 @@ def test_a_trigger_that_handles_a_full_cache_tears_no_binlog(start: Start) -> No
     assert replies[:3] + replies[4:] == [b"0\t1"] * 6
     assert replies[3] == b"1\t1\t1197"
     assert_binlog_equals_tables(server)
-
-
-HANDLES = "DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from support.gate import LaterReplies, gate, open_ids, wait_at_gate
-from support.locks import wait_for_a_row_lock_wait
+from support.locks import wait_for_a_row_lock_wait, wait_for_state
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
 
@@ -16,15 +16,6 @@ OpenRaw = Callable[[str], RawConnection]
 
 FOR_A_TABLE = "Waiting for table level lock"
 FOR_A_NAMED_LOCK = "User lock"
-
-
-def wait_for_state(server: RowSocketServer, state: str, *, of_worker: bool) -> None:
-    """Wait until a worker's thread, or one of SQL, is in this state."""
-    sign = "=" if of_worker else "<>"
-    query = (
-        f"SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s AND host {sign} 'rowsocket'"
-    )
-    server.wait_until(state, lambda: server.value(query, [state]) > 0)
 
 
 def opened(raw: OpenRaw, database: Database) -> RawConnection:

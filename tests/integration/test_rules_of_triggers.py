@@ -10,6 +10,7 @@ import pymysql
 import pytest
 
 from support.gate import gate, open_ids, wait_at_gate
+from support.locks import wait_for_state
 from support.mariadb import Database, Options, RowSocketServer, Start
 
 LOCK_WAIT_TIMEOUT = 1205
@@ -180,15 +181,11 @@ def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> N
         for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
             backup.execute(f"BACKUP STAGE {stage}")
         client.send(b"1\t+\t1\t1\n")
-        server.wait_until("waits for the backup", lambda: waits_for_backup(server))
+        wait_for_state(server, "Waiting for backup lock", of_worker=True)
         assert database.value(is_free) == 0
         backup.execute("BACKUP STAGE END")
         assert client.line() == b"0\t1"
     server.wait_until("is free", lambda: database.value(is_free) == 1)
-
-
-def waits_for_backup(server: RowSocketServer) -> bool:
-    return any("backup lock" in str(row[6]) for row in server.sql("SHOW PROCESSLIST"))
 
 
 def test_what_a_trigger_reads_in_a_group_is_locked_until_the_commit(start: Start) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from support.binlog import assert_binlog_equals_tables
+from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, Options, RowSocketServer, Start
 
 OPTIONS: Options = {"loose-rowsocket-threads-write": 1, "log-bin": "binlog", "binlog-format": "ROW"}
@@ -120,16 +121,11 @@ def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
         other.execute("BEGIN")
         other.execute("UPDATE counter SET n = n")
         client.send(b"1\t+\t1\t5\n")
-        server.wait_until("waits for the counter", lambda: file.exists() and waits_for_row(server))
+        wait_for_a_row_lock_wait(server)
         other.execute("COMMIT")
         assert client.line() == b"0\t1"
     assert file.read_text() == "5\n"
     assert database.value("SELECT n FROM counter") == 1
-
-
-def waits_for_row(server: RowSocketServer) -> bool:
-    waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
-    return bool(server.value(waiting))
 
 
 def test_a_request_that_fails_by_itself_is_not_tried_again_and_again(

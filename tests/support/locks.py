@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who waits for a row lock."""
+"""Who waits for a lock."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ def waiting_for_a_row(server: MariaDB) -> list[int]:
 
     server.wait_until("has a worker that waits for a row", has_one)
     return found
+
+
+def wait_for_state(server: MariaDB, state: str, *, of_worker: bool) -> None:
+    """Wait until a worker's thread, or one of SQL, is in this state."""
+    sign = "=" if of_worker else "<>"
+    query = (
+        f"SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s AND host {sign} 'rowsocket'"
+    )
+    server.wait_until(state, lambda: server.value(query, [state]) > 0)
 
 
 @contextlib.contextmanager
