@@ -17,6 +17,7 @@ import importlib.util
 import json
 import os
 import random
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ COLUMNS = PERSONAL.split(",")
 BATCH_GETS = 4_000
 """Of a batch, if there are so many rows. Its keys are drawn once; 100 tasks share them evenly."""
 SELECT = f"SELECT {PERSONAL} FROM user WHERE user_id = "
+RECEIVE_BYTES = 4096
 HASH_KEY = "user-row:%d"
 """Where Redis holds a row as a hash."""
 
@@ -119,6 +121,22 @@ async def _rowsocket_asyncio_pool(told: Told) -> AsyncIterator[AsyncGet]:
     async with aio.ConnectionPool(port=told.port, database=told.database) as pool:
         users = await pool.table("user", COLUMNS)
         yield users.get
+
+
+@contextlib.contextmanager
+def _bare(told: Told) -> Iterator[Get]:
+    """The floor of a program in Python: a call that sends, one that receives, and the reply split. A reply is
+    taken for whole, and for a row."""
+    with socket.create_connection(("127.0.0.1", told.port)) as bare:
+        bare.sendall(f"P\t1\t{told.database}\tuser\tPRIMARY\t{PERSONAL}\n".encode())
+        if bare.recv(RECEIVE_BYTES) != b"0\t1\n":
+            raise WrongAnswer("the index was not opened")
+
+        def get(key: int) -> Row | None:
+            bare.send(b"1\t=\t1\t%d\n" % key)
+            return tuple(bare.recv(RECEIVE_BYTES)[:-1].decode().split("\t")[2:])
+
+        yield get
 
 
 # ── SQL ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -234,6 +252,7 @@ def _pymemcache(told: Told) -> Iterator[Get]:
 # ── who takes part ──────────────────────────────────────────────────────────────────────────────────────────
 
 TYPED, POOL, TASKS = "rowsocket", "rowsocket, a pool", "rowsocket.aio, 100 tasks"
+FLOOR = "the floor: send, receive, split"
 PYMYSQL, PYMYSQL_BEST = "PyMySQL", "PyMySQL, a kept cursor, no values"
 SQL, ROWSOCKET, REDIS, MEMCACHED = "MariaDB", "RowSocket", "Redis", "memcached"
 ROWSOCKET_UNIX, SQL_UNIX = "RowSocket's Unix socket", "MariaDB's Unix socket"
@@ -242,6 +261,7 @@ RESP_DOOR, MEMCACHED_DOOR = "RowSocket's RESP", "RowSocket's memcached"
 ASKERS = (
     Asker(TYPED, ROWSOCKET, _rowsocket, typed=True),
     Asker("rowsocket, text", ROWSOCKET, _rowsocket_text),
+    Asker(FLOOR, ROWSOCKET, _bare),
     Asker(POOL, ROWSOCKET, _rowsocket_pool, typed=True),
     Asker("rowsocket.aio, 1 task", ROWSOCKET, asyncio=_rowsocket_asyncio, typed=True),
     Asker(TASKS, ROWSOCKET, asyncio=_rowsocket_asyncio, tasks=100, typed=True),

@@ -29,6 +29,6 @@ struct CodeTraits {
 
 /// Of a trigger or routine, and the package that it is of. A comment counts as code. (SQL in a string is not
 /// to be had in triggers and functions.) Throws std::bad_alloc.
-[[nodiscard]] CodeTraits traits_of(const sp_head& code);
+[[nodiscard]] CodeTraits traits_of(sp_head& code);
 
 }  // namespace rowsocket::mariadb

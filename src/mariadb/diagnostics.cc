@@ -59,6 +59,18 @@ bool is_about_read_only(const Error& error) {
 /// text of its own.
 bool is_of_server(const THD* thd, const Error& error) { return error.detail() == ER_THD(thd, error.number); }
 
+/// The detail begins as the server's own text of that number does.
+bool begins_as_text_of(const THD* thd, const Error& error, uint number) {
+  const char* const format = ER_THD(thd, number);
+  return error.detail().starts_with(std::string_view(format, std::strcspn(format, "%")));
+}
+
+/// A variable of a trigger or a package has the type of a column (`%TYPE`), and DDL has that column's table.
+/// A session that has locks is told so at once, and does not wait.
+bool met_ddl_of_type(const THD* thd, const Error& error) {
+  return error.number == ER_WARN_I_S_SKIPPED_TABLE && begins_as_text_of(thd, error, error.number);
+}
+
 /// Where a session was interrupted while it parsed a trigger, the server keeps the trigger as malformed, with
 /// a message that nobody has written: bytes of its memory, which no client may see. Another copy of the table
 /// may be well.
@@ -66,12 +78,9 @@ bool is_of_interrupted_parser(const THD* thd, const Error& error) {
   if (error.number != ER_PARSE_ERROR) [[likely]] {
     return false;
   }
-  const auto begins_like = [thd, &error](uint number) {
-    const char* const format = ER_THD(thd, number);
-    return error.detail().starts_with(std::string_view(format, std::strcspn(format, "%")));
-  };
-  return !begins_like(ER_SYNTAX_ERROR) && !begins_like(ER_ERROR_IN_TRIGGER_BODY) &&
-         !begins_like(ER_ERROR_IN_UNKNOWN_TRIGGER_BODY);
+  return !begins_as_text_of(thd, error, ER_SYNTAX_ERROR) &&
+         !begins_as_text_of(thd, error, ER_ERROR_IN_TRIGGER_BODY) &&
+         !begins_as_text_of(thd, error, ER_ERROR_IN_UNKNOWN_TRIGGER_BODY);
 }
 
 }  // namespace
@@ -162,6 +171,9 @@ bool waited_for_row(THD* thd, const Error& error) {
   }
   if (error.number == ER_LOCK_WAIT_TIMEOUT) {
     return is_of_server(thd, error);
+  }
+  if (met_ddl_of_type(thd, error)) {
+    return true;
   }
   if (error.number != ER_AUTOINC_READ_FAILED || !is_of_server(thd, error)) {
     return false;

@@ -28,8 +28,8 @@ namespace rowsocket::mariadb {
 [[nodiscard]] Error engine_error(THD* thd, handler* file, int handler_code);
 
 /// True if the error, which came from SQL code, is that another session keeps a row or the AUTO_INCREMENT of
-/// a table locked, or that the wait for it gave way: a trigger met it. What a trigger SIGNALs under the same
-/// number is none.
+/// a table locked, or the table whose column gives a variable its type, or that the wait for it gave way: a
+/// trigger met it. What a trigger SIGNALs under the same number is none.
 [[nodiscard]] bool waited_for_row(THD* thd, const Error& error);
 
 /// Forget errors and warnings, and a kill that only marks a bad value (strict mode).

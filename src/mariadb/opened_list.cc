@@ -168,11 +168,14 @@ static bool has_user_variable(const Virtual_column_info* expression) {
 bool uses_user_variables(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
-    const bool for_change = list->lock_type >= TL_FIRST_WRITE;
-    if (table != nullptr &&
-        std::any_of(table->field, table->field + table->s->fields, [for_change](const Field* field) {
+    if (table == nullptr) {
+      continue;
+    }
+    // A generated column may read a default, by DEFAULT(column).
+    const bool uses_defaults = list->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr;
+    if (std::any_of(table->field, table->field + table->s->fields, [uses_defaults](const Field* field) {
           return has_user_variable(field->vcol_info) ||
-                 (for_change && has_user_variable(field->default_value));
+                 (uses_defaults && has_user_variable(field->default_value));
         })) {
       return true;
     }

@@ -321,9 +321,8 @@ void ServerThread::end_command() {
 void ServerThread::forget_user_variables() {
   for (ulong number = 0; number < thd_->user_vars.records; ++number) {
     auto* const variable = reinterpret_cast<user_var_entry*>(my_hash_element(&thd_->user_vars, number));
-    if (variable->value != nullptr) {
-      update_hash(variable, true, nullptr, 0, variable->type_handler(), &my_charset_bin);
-    }
+    update_hash(variable, true, nullptr, 0, &type_handler_long_blob, &my_charset_bin);
+    variable->set_charset(&my_charset_bin);
   }
 }
 

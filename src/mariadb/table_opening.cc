@@ -129,7 +129,7 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
     return !error_.ok();
   }
 
-  void look_at(const sp_head* code) {
+  void look_at(sp_head* code) {
     if (code == nullptr || !error_.ok()) {
       return;
     }
@@ -260,7 +260,13 @@ void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
 Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& error) {
   const bool conflict = error.ok() && is_lock_conflict(thd);
   if (error.ok()) {
+    // No file that is missed here is one of the binlog, to which an opening writes nothing.
+    ServerThread& thread = ServerThread::of(thd);
+    const bool has_refusal = thread.take_log_refusal();
     error = take_server_error(thd, ErrorCode::cannot_open_table);
+    if (!has_refusal) {
+      static_cast<void>(thread.take_log_refusal());
+    }
   }
   close_list(thd, before);
   clear_diagnostics(thd);

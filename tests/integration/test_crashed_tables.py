@@ -39,3 +39,19 @@ def test_a_table_that_a_crash_left_open_is_mended_by_the_first_request(start: St
     assert "d/m" in server.log_text()[log_before:]
     for name in ("m", "a"):
         assert server.sql(f"CHECK TABLE d.{name} EXTENDED")[-1][3] == "OK"
+
+
+def test_a_table_that_cannot_be_opened_makes_no_other_write_fail(start: Start) -> None:
+    """A file that is missing looks like one of the binlog's cache. No rollback takes the other row back."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE broken (id INT PRIMARY KEY) ENGINE=MyISAM")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT) ENGINE=Aria")
+    database.sql("CREATE TRIGGER counts BEFORE INSERT ON t FOR EACH ROW SET NEW.n = 1")
+    database.sql("FLUSH TABLES")
+    (server.data / "app" / "broken.MYD").unlink()
+    with server.raw("write") as one, server.raw("write") as other:
+        assert other.ask(b"P\t2\tapp\tt\t\tid") == b"0\t1"
+        assert one.ask(b"P\t1\tapp\tbroken\t\tid").startswith(b"1\t1\topen_table")
+        assert other.ask(b"2\t+\t1\t1") == b"0\t1"
+    assert database.sql("SELECT * FROM t") == [(1, 1)]

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from support.binlog import binlog_files, last_transaction
+from support.locks import wait_for_state
 from support.mariadb import Database, Options, RowSocketServer, Start
 
 LEFTOVERS = {
@@ -257,10 +259,60 @@ def test_a_variable_of_a_package_has_the_type_that_its_column_has_now(start: Sta
     assert database.sql("SELECT kept FROM t ORDER BY id") == [("abc",), ("abcdef",)]
 
 
+def test_a_variable_waits_for_ddl_of_the_table_that_its_type_comes_from(start: Start) -> None:
+    """A session that has locks is told at once that DDL has the table: the request is tried again."""
+    server = start(RowSocketServer, {})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, kept VARCHAR(30))")
+    database.sql("CREATE TABLE typed (text VARCHAR(3))")
+    database.sql("CREATE TABLE used (id INT)")
+    database.sql("""
+        CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW BEGIN
+          DECLARE kept TYPE OF typed.text DEFAULT 'abc';
+          SET NEW.kept = kept;
+        END
+    """)
+    with (
+        server.raw("write") as client,
+        database.session() as holder,
+        database.session() as renaming,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM used")
+        # It has the first table's lock while it waits for the last one's.
+        swap = "RENAME TABLE typed TO v, used TO w, v TO typed, w TO used"
+        renamed = thread.submit(renaming.execute, swap)
+        wait_for_state(server, "Waiting for table metadata lock", of_worker=False)
+        client.send(b"1\t+\t1\t1\n")
+        server.wait_until("the request is parked", lambda: server.counter("parked") > 0)
+        holder.execute("COMMIT")
+        renamed.result()
+        assert client.line() == b"0\t1"
+    assert database.sql("SELECT kept FROM t") == [("abc",)]
+
+
+def test_a_user_variable_has_no_collation_left(server: RowSocketServer, database: Database) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, seen VARCHAR(40));
+        CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW
+            SET NEW.seen = COLLATION(@kept), @kept = CONVERT('a' USING latin1)"""
+    )
+    with server.raw("write") as client:
+        opened = f"P\t1\t{database.name}\tt\t\tid".encode()
+        assert client.ask_all(opened, b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 3
+    assert database.sql("SELECT seen FROM t") == [("binary",), ("binary",)]
+
+
 REFUSED_FOR_VARIABLES = {
     "a default": (b"1\t+\t1\t1", "n INT DEFAULT (@n := 1)"),
     "a default that reads": (b"1\t+\t1\t1", "n INT DEFAULT (IFNULL(@n, 1))"),
     "a generated column": (b"1\t=\t1\t1", "n INT AS (@n) VIRTUAL"),
+    "a default that a generated column has": (
+        b"1\t=\t1\t1",
+        "n INT DEFAULT (@n := 1), m INT AS (DEFAULT(n)) VIRTUAL",
+    ),
     "a trigger of another table": (b"2\t+\t1\t1", "n INT DEFAULT (@n := 1)"),
 }
 
