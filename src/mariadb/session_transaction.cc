@@ -274,7 +274,8 @@ Error Session::commit() {
         error.reason = Reason::unknown_outcome;  // the ALTER is told when the binlog and the engines are done
       }
       static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
-      if (!galera_.is_begun()) {
+      // A commit of the cluster that failed has rolled back, or comes again (`end_in_cluster`).
+      if (!is_its_turn || !galera_.is_begun()) {
         trans_rollback(thd_);
       }
     } else {

@@ -10,12 +10,19 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pymysql
 import pytest
 
-from support.mariadb import Database, RowSocketServer, Start
+from support.galera import Cluster
+from support.gate import open_ids
+from support.locks import wait_for_state
+from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import ConnectionClosed, RawConnection
 from support.small_disk import small_disk
+from support.tree import ServerTree
 
+WAITING = "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket' AND state = 'User lock'"
+ALTERING = "SELECT id FROM information_schema.processlist WHERE info LIKE 'ALTER TABLE%'"
 ROWS = 20_000
 ALTERS = 3
 
@@ -40,13 +47,14 @@ REFUSED = {
 
 
 @contextlib.contextmanager
-def slow_alter(database: Database, table: str) -> Iterator[None]:
+def slow_alter(database: Database, table: str, *, is_killed: bool = False) -> Iterator[None]:
     """An ALTER TABLE that copies the table. What runs inside begins while rows are copied; behind it, the
-    ALTER is done. It takes some time for each row."""
+    ALTER is done, or was killed. It takes some time for each row."""
     slow = "SHA2(REPEAT(CONCAT('x', id), 1000000), 512)"
 
     def alter() -> None:
-        with database.session() as session:
+        killed = contextlib.suppress(pymysql.err.OperationalError) if is_killed else contextlib.nullcontext()
+        with database.session() as session, killed:
             session.execute(f"ALTER TABLE {table} ADD added CHAR(128) DEFAULT ({slow}), ALGORITHM=COPY")
 
     thread = threading.Thread(target=alter)
@@ -163,3 +171,32 @@ def test_a_write_that_is_done_is_not_called_undone_where_what_the_alter_collects
                 full.unlink()
     # 10.11 lets the write wait for the ALTER, and has no room for its events in the binlog's cache.
     assert reply.startswith(b"1") != is_done
+
+
+def test_nothing_is_left_of_what_no_longer_waits_to_be_committed_on_a_node(
+    tree: ServerTree, template: Path
+) -> None:
+    """Commits that the ALTER collects come one after the other, and on a node they wait for the ALTER: the
+    first with the cluster, and the next one, which is killed, for the first."""
+    options: Options = {"loose-rowsocket-threads-write": 2, "wsrep-OSU-method": "RSU"}
+    with Cluster(tree, template, 1, options) as [node], contextlib.ExitStack() as stack:
+        database = Database(node, "app")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+        database.sql("INSERT INTO t SELECT seq, 0 FROM seq_1_to_40")
+        clients = [stack.enter_context(node.raw("write")) for _ in range(2)]
+        for client in clients:
+            open_ids(client, database, (1, "t", "n"))
+        with slow_alter(database, "t", is_killed=True):
+            for id, client in enumerate(clients, 1):
+                client.send(b"1\t=\t1\t%d\t1\t0\tU\t7\n" % id)
+            if tree.series != "10.11":  # there the writes wait for the table
+                wait_for_state(node, "User lock", of_worker=True)
+                node.sql("KILL QUERY %s", node.sql(WAITING)[0])
+            # It would wait for the first writer, which waits for it: SQL's would, too.
+            node.sql("KILL QUERY %s", node.sql(ALTERING)[0])
+        replies = [client.line() for client in clients]
+        done = [(id,) for id, reply in enumerate(replies, 1) if reply == b"0\t1\t1"]
+        assert len(done) == (2 if tree.series == "10.11" else 1)
+        for id, client in enumerate(clients, 11):  # a transaction that was left would be committed with these
+            assert client.ask(b"1\t=\t1\t%d\t1\t0\tU\t9" % id) == b"0\t1\t1"
+        assert node.sql("SELECT id FROM app.t WHERE n = 7") == done
