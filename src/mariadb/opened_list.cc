@@ -165,7 +165,8 @@ static bool has_user_variable(const Virtual_column_info* expression) {
                              });
 }
 
-bool uses_user_variables(const TABLE_LIST* list) {
+UserVariables user_variables_of(const TABLE_LIST* list) {
+  UserVariables found = UserVariables::none;
   for (; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
     if (table == nullptr) {
@@ -173,14 +174,15 @@ bool uses_user_variables(const TABLE_LIST* list) {
     }
     // A generated column may read a default, by DEFAULT(column).
     const bool uses_defaults = list->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr;
-    if (std::any_of(table->field, table->field + table->s->fields, [uses_defaults](const Field* field) {
-          return has_user_variable(field->vcol_info) ||
-                 (uses_defaults && has_user_variable(field->default_value));
-        })) {
-      return true;
+    for (Field* const* field = table->field; *field != nullptr; ++field) {
+      const bool in_default = has_user_variable((*field)->default_value);
+      if (has_user_variable((*field)->vcol_info) || (in_default && uses_defaults)) {
+        return UserVariables::used;
+      }
+      found = in_default ? UserVariables::kept : found;
     }
   }
-  return false;
+  return found;
 }
 
 static bool has_fulltext_of_innodb(const TABLE* table) {

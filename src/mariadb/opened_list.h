@@ -59,10 +59,14 @@ void begin_without_snapshot(THD* thd, const TABLE_LIST* list, enum_tx_isolation 
 /// A default or a generated column of the table takes the time.
 [[nodiscard]] bool reads_clock(const TABLE* table);
 
-/// A generated column has a user variable, or a default that a change or a generated column may use. The
-/// expression keeps the variable of the session that has opened the table first, and writes to it for others,
-/// also when that session has ended.
-[[nodiscard]] bool uses_user_variables(const TABLE_LIST* list);
+/// Of expressions of tables. An expression keeps the variable of the session that has opened the table first,
+/// and writes to it for others, also when that session has ended.
+enum class UserVariables : uint8_t {
+  none,
+  kept,  ///< a default that is not evaluated has one
+  used   ///< so has a generated column, or a default that a change or a generated column may use
+};
+[[nodiscard]] UserVariables user_variables_of(const TABLE_LIST* list);
 
 /// A write may change a full-text index of InnoDB.
 [[nodiscard]] bool writes_fulltext(const TABLE_LIST* list);

@@ -31,7 +31,6 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   if (table_->needs_own_statement()) {
     thread_.note_other_code();
   }
-  thread_.forget_user_variables();
   forget_conditions(thd);
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   thread_.limit_time(own_us_max);

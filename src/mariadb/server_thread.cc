@@ -316,9 +316,13 @@ void ServerThread::end_command() {
   free_root(&memory_.of_command, MYF(MY_KEEP_PREALLOC));
 }
 
-/// They are NULL, as those that nobody has set. None is removed: an expression of a table that sets one (a
-/// default may be (@a := 1)) knows it by its place.
+/// SQL removes them. Where an expression of a table knows one by its place, they stay, and are as those that
+/// nobody has set.
 void ServerThread::forget_user_variables() {
+  if (!keeps_variables_) [[likely]] {
+    my_hash_reset(&thd_->user_vars);
+    return;
+  }
   for (ulong number = 0; number < thd_->user_vars.records; ++number) {
     auto* const variable = reinterpret_cast<user_var_entry*>(my_hash_element(&thd_->user_vars, number));
     update_hash(variable, true, nullptr, 0, &type_handler_long_blob, &my_charset_bin);

@@ -85,8 +85,8 @@ class ServerThread {
     }
   }
 
-  /// Before a request: an expression of a table, too, may have set some.
-  void forget_user_variables();
+  /// An expression of a table that was opened has a user variable, and keeps its place in this session.
+  void note_kept_variables() { keeps_variables_ = true; }
 
   /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or
   /// each from its own.
@@ -149,6 +149,7 @@ class ServerThread {
   static THD* begin_thread();
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
+  void forget_user_variables();
 
   struct Memory {
     explicit Memory(THD* thd);
@@ -178,6 +179,7 @@ class ServerThread {
   std::unordered_map<std::string, uint64_t> routines_have_met_;
   uint64_t statement_us_max_ = 0;  ///< max_statement_time of the server
   bool shares_snapshot_ = false;
+  bool keeps_variables_ = false;
   std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
 };
 

@@ -226,7 +226,11 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   if (failed || !error.ok() || refuse(list_.table, error)) {
     return false;
   }
-  if (uses_user_variables(&list_)) [[unlikely]] {
+  const UserVariables variables = user_variables_of(&list_);
+  if (variables != UserVariables::none) [[unlikely]] {
+    ServerThread::of(thd).note_kept_variables();
+  }
+  if (variables == UserVariables::used) [[unlikely]] {
     error = Error(ErrorCode::cannot_open_table,
                   database_ + "." + name_ +
                       ": its expressions, or those of a table that triggers use, have a user variable");

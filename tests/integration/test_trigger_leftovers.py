@@ -12,6 +12,7 @@ from support.binlog import binlog_files, last_transaction
 from support.locks import wait_for_state
 from support.mariadb import Database, Options, RowSocketServer, Start
 
+USER_VARIABLES = 2_000
 LEFTOVERS = {
     "timestamp": "SET timestamp = 1000000000",
     "insert_id": "SET insert_id = 700",
@@ -293,16 +294,42 @@ def test_a_variable_waits_for_ddl_of_the_table_that_its_type_comes_from(start: S
     assert database.sql("SELECT kept FROM t") == [("abc",)]
 
 
-def test_a_user_variable_has_no_collation_left(server: RowSocketServer, database: Database) -> None:
+def test_user_variables_of_a_trigger_are_removed_as_at_the_end_of_a_session(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Those of each trigger would make the worker larger, and each of its requests slower."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    memory = "SELECT memory_used FROM information_schema.processlist WHERE host = 'rowsocket'"
+    memory_bytes = []
+    with server.raw("write") as client:
+        for id, letter in enumerate("abc"):
+            variables = ", ".join(f"@{letter}{number} = 1" for number in range(USER_VARIABLES))
+            database.sql(f"CREATE OR REPLACE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW SET {variables}")
+            opened = f"P\t1\t{database.name}\tt\t\tid".encode()
+            assert client.ask_all(opened, b"1\t+\t1\t%d" % id) == [b"0\t1"] * 2
+            memory_bytes.append(sum(row[0] for row in server.sql(memory)))
+    assert memory_bytes[2] - memory_bytes[1] < USER_VARIABLES * 20  # each takes more
+
+
+@pytest.mark.parametrize("other", ["n INT", "n INT DEFAULT (@other := 1)"], ids=["removed", "kept"])
+def test_a_user_variable_has_no_type_or_collation_left(
+    server: RowSocketServer, database: Database, other: str
+) -> None:
+    """They are not removed where an expression of a table that was opened knows one of them."""
     database.script(
-        """CREATE TABLE t (id INT PRIMARY KEY, seen VARCHAR(40));
+        f"""CREATE TABLE other (id INT PRIMARY KEY, {other});
+        CREATE TABLE t (id INT PRIMARY KEY, seen VARCHAR(80));
         CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW
-            SET NEW.seen = COLLATION(@kept), @kept = CONVERT('a' USING latin1)"""
+            SET NEW.seen = JSON_ARRAY(COLLATION(@text), COALESCE(@number, 5)),
+                @text = CONVERT('a' USING latin1), @number = 7"""
     )
     with server.raw("write") as client:
-        opened = f"P\t1\t{database.name}\tt\t\tid".encode()
-        assert client.ask_all(opened, b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 3
-    assert database.sql("SELECT seen FROM t") == [("binary",), ("binary",)]
+        name = database.name.encode()
+        assert client.ask(b"P\t1\t%b\tt\t\tid" % name) == b"0\t1"
+        for id in (1, 2):
+            client.ask_all(b"P\t2\t%b\tother\t\tid" % name, b"2\t=\t1\t1")
+            assert client.ask(b"1\t+\t1\t%d" % id) == b"0\t1"
+    assert database.sql("SELECT seen FROM t") == [('["binary", "5"]',), ('["binary", "5"]',)]
 
 
 REFUSED_FOR_VARIABLES = {
