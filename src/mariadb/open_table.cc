@@ -58,19 +58,13 @@ enum_sql_command OpenTable::command_to_lock() const {
 
 /// By it InnoDB decides whether what is read for a change keeps others from inserting beside it, until the
 /// transaction ends. Triggers that keep a rule (how many rows there may be, say) rely on it where the server
-/// has REPEATABLE READ for SQL. So their statements have it, too. What a trigger reads by SELECT ... INTO, or
-/// a cursor, is locked for SQL where the server may log statements instead of rows. Ours log rows: in
-/// SERIALIZABLE it is locked all the same.
+/// has REPEATABLE READ for SQL. So their statements have it, too.
 enum_tx_isolation OpenTable::isolation_to_lock(const THD* thd) const {
-  const system_variables& of_sql = global_system_variables;
-  if (!triggers_use_tables_ || of_sql.tx_isolation <= ISO_READ_COMMITTED) {
+  const auto of_sql = static_cast<enum_tx_isolation>(global_system_variables.tx_isolation);
+  if (!triggers_use_tables_ || of_sql <= ISO_READ_COMMITTED) {
     return thd->tx_isolation;
   }
-  if (has_rocksdb(&list_)) [[unlikely]] {
-    return ISO_REPEATABLE_READ;  // more it has not
-  }
-  const bool logs_statements = of_sql.binlog_format != BINLOG_FORMAT_ROW && mysql_bin_log.is_open();
-  return logs_statements ? ISO_SERIALIZABLE : static_cast<enum_tx_isolation>(of_sql.tx_isolation);
+  return has_rocksdb(&list_) ? ISO_REPEATABLE_READ : of_sql;  // RocksDB has no more
 }
 
 Opening OpenTable::lock(THD* thd, Error& error) {

@@ -29,7 +29,7 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   rows_changed_before_ = rows_changed(table_->table()->file);
   removals_before_ = removals(thd);
   if (table_->needs_own_statement()) {
-    thread_.note_other_code();
+    thread_.begin_code();
   }
   forget_conditions(thd);
   thd->get_stmt_da()->reset_current_row_for_warning(1);
@@ -70,6 +70,7 @@ bool RequestUnderWay::abandon(bool is_cluster_client) {
 /// the request ran; `table_` is still its table.
 void RequestUnderWay::end_limits(bool is_cluster_client) {
   THD* const thd = thread_.thd();
+  thread_.end_code();
   thd->reset_query_timer();
   thread_.limit_memory(false);
   if (table_->runs_triggers() && !began_killed_) {

@@ -75,8 +75,9 @@ class ServerThread {
   void end_command();
   /// `thd->lex` was used since `begin_command`.
   void note_lex_use() { memory_.lex_is_used = true; }
-  /// Triggers or defaults run from now on.
-  void note_other_code() { noted_.other_code = true; }
+  /// Triggers or defaults run until `end_code`.
+  void begin_code();
+  void end_code() { thd_->variables.binlog_format = BINLOG_FORMAT_ROW; }
   /// Between statements: what triggers and defaults left in the session is not there for the next client.
   void forget_what_code_left(bool is_cluster_client) {
     if (noted_.other_code) [[unlikely]] {

@@ -109,7 +109,9 @@ READS_INTO = """
 """
 
 
-def with_reads_into(start: Start, options: Options) -> tuple[RowSocketServer, Database]:
+def with_reads_into(
+    start: Start, options: Options, engine: str = "InnoDB"
+) -> tuple[RowSocketServer, Database]:
     server = start(
         RowSocketServer,
         {
@@ -120,7 +122,7 @@ def with_reads_into(start: Start, options: Options) -> tuple[RowSocketServer, Da
         },
     )
     database = Database(server, "app")
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, n INT) ENGINE={engine}")
     database.sql("CREATE TABLE rule (id INT PRIMARY KEY, n INT)")
     database.sql("INSERT INTO rule VALUES (1, 1)")
     database.sql(READS_INTO)
@@ -128,19 +130,25 @@ def with_reads_into(start: Start, options: Options) -> tuple[RowSocketServer, Da
 
 
 @pytest.mark.parametrize(
-    ("binlog_format", "isolation", "is_locked"),
+    ("binlog_format", "isolation", "engine", "is_locked"),
     [
-        ("MIXED", "REPEATABLE-READ", True),
-        ("ROW", "REPEATABLE-READ", False),
-        ("ROW", "SERIALIZABLE", True),
-        ("MIXED", "READ-COMMITTED", False),
+        ("MIXED", "REPEATABLE-READ", "InnoDB", True),
+        ("STATEMENT", "REPEATABLE-READ", "InnoDB", True),
+        ("ROW", "REPEATABLE-READ", "InnoDB", False),
+        ("ROW", "SERIALIZABLE", "InnoDB", True),
+        ("MIXED", "READ-COMMITTED", "InnoDB", True),
+        ("ROW", "READ-COMMITTED", "InnoDB", False),
+        ("MIXED", "REPEATABLE-READ", "ROCKSDB", True),
     ],
 )
 def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
-    start: Start, binlog_format: str, isolation: str, is_locked: bool
+    start: Start, binlog_format: str, isolation: str, engine: str, is_locked: bool
 ) -> None:
+    """`engine` is that of the table that has the trigger. SQL was asked the same."""
     options: Options = {"binlog-format": binlog_format, "transaction-isolation": isolation}
-    server, database = with_reads_into(start, options)
+    if engine == "ROCKSDB":
+        options["plugin-load-add"] = "rowsocket;ha_rocksdb"
+    server, database = with_reads_into(start, options, engine)
     change = "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = n + 1"
     with server.raw("write") as client, database.session() as other:
         open_ids(client, database, (1, "t", "id"))
