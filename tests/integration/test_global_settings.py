@@ -100,7 +100,7 @@ SEEN_BY_A_TRIGGER = {
     "system_versioning_insert_history": 1,
     "tx_isolation": "READ-COMMITTED",
     "autocommit": 0,
-    "binlog_format": "ROW",
+    "binlog_format": "MIXED",
 }
 HELD_AGAINST = {"tx_isolation": "READ-UNCOMMITTED", "autocommit": 1, "binlog_format": "STATEMENT"}
 """What is set globally of that which a session of RowSocket keeps, whatever is set."""
