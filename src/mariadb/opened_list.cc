@@ -167,13 +167,14 @@ static bool has_user_variable(const Virtual_column_info* expression) {
 
 UserVariables user_variables_of(const TABLE_LIST* list) {
   UserVariables found = UserVariables::none;
-  for (; list != nullptr; list = list->next_global) {
-    const TABLE* const table = list->table;
+  for (const TABLE_LIST* one = list; one != nullptr; one = one->next_global) {
+    const TABLE* const table = one->table;
     if (table == nullptr) {
       continue;
     }
-    // A generated column may read a default, by DEFAULT(column).
-    const bool uses_defaults = list->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr;
+    // A generated column, and code of a trigger, may read a default, by DEFAULT(column).
+    const bool uses_defaults =
+        one->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr || one != list;
     for (Field* const* field = table->field; *field != nullptr; ++field) {
       const bool in_default = has_user_variable((*field)->default_value);
       if (has_user_variable((*field)->vcol_info) || (in_default && uses_defaults)) {

@@ -64,7 +64,7 @@ void begin_without_snapshot(THD* thd, const TABLE_LIST* list, enum_tx_isolation 
 enum class UserVariables : uint8_t {
   none,
   kept,  ///< a default that is not evaluated has one
-  used   ///< so has a generated column, or a default that a change or a generated column may use
+  used   ///< so has a generated column, or a default that a change, a generated column or code may use
 };
 [[nodiscard]] UserVariables user_variables_of(const TABLE_LIST* list);
 

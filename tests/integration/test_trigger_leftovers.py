@@ -341,6 +341,7 @@ REFUSED_FOR_VARIABLES = {
         "n INT DEFAULT (@n := 1), m INT AS (DEFAULT(n)) VIRTUAL",
     ),
     "a trigger of another table": (b"2\t+\t1\t1", "n INT DEFAULT (@n := 1)"),
+    "a trigger that only reads": (b"2\t=\t1\t1\t1\t0\tD", "n INT DEFAULT (@n := 1)"),
 }
 
 
@@ -352,7 +353,9 @@ def test_a_table_with_a_user_variable_in_an_expression_is_refused(start: Start, 
     database = Database(server, "app")
     database.sql(f"CREATE TABLE expressed (id INT PRIMARY KEY, {column})")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO t VALUES (1)")
     database.sql("CREATE TRIGGER a AFTER INSERT ON t FOR EACH ROW INSERT INTO expressed (id) VALUES (NEW.id)")
+    database.sql("CREATE TRIGGER d AFTER DELETE ON t FOR EACH ROW DO (SELECT MAX(DEFAULT(n)) FROM expressed)")
     with server.raw("write") as client:
         opened = client.ask_all(b"P\t1\tapp\texpressed\t\tid", b"P\t2\tapp\tt\t\tid")
         reply = client.ask(request) if opened == [b"0\t1"] * 2 else opened[0]
