@@ -35,11 +35,20 @@ def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
     assert address.endswith("@rowsocket.invalid")
 
 
+def test_the_packaged_configuration_loads_the_plugin_and_sets_nothing_else() -> None:
+    """A line with a default would take the place of what an earlier file sets, without a word."""
+    lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
+    live = [line for line in lines if line and not line.startswith("#")]
+    assert live == ["[mariadb]", "plugin_load_add = rowsocket", "plugin_maturity = experimental"]
+
+
 def test_everything_of_the_packaged_configuration_lets_the_server_start() -> None:
     """Other settings of RowSocket would end a server that does not know them."""
-    lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
-    assert [line for line in lines if line.startswith("rowsocket")] == []
-    assert any(line.startswith("loose-rowsocket") for line in lines)
+    text = (ROOT / "packaging/rowsocket.cnf").read_text()
+    settings = re.findall(r"^#?(\S+) *=", text, re.MULTILINE)
+    ours = [name for name in settings if "rowsocket_" in name]
+    assert ours
+    assert [name for name in ours if not name.startswith("loose-rowsocket_")] == []
 
 
 def test_the_proof_pins_the_server_as_the_page_says() -> None:
