@@ -23,11 +23,6 @@ def test_a_package_has_a_build_for_each_release_of_its_series(tmp_path: Path) ->
     assert headers["10.11.18"].name == "10.11.18-0+deb12u2"
 
 
-def test_the_packages_of_two_debian_releases_differ_in_their_version() -> None:
-    assert package.version_of(Series.V10_11).endswith("+deb12")
-    assert package.version_of(Series.V11_8).endswith("+deb13")
-
-
 def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
     """The project has no domain. `.invalid` is reserved for that (RFC 2606)."""
     control = (ROOT / "packaging/debian/control").read_text()
