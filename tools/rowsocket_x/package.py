@@ -32,6 +32,9 @@ _OLD_TYPER = (Series.V10_11,)
 _OF_DEBIAN = "python3-typer (>= 0.12)"
 _FOR_OURS = "python3-click, python3-shellingham, python3-typing-extensions"
 
+INSTALL = "apt install ./server/*.deb ./mariadb-plugin-rowsocket_*.deb ./rowsocket_*.deb"
+"""What installs the packages. It takes no package of symbols for debuggers (`-dbgsym`)."""
+
 DOCUMENTS = (
     *("README.md", "SECURITY.md", "clients/python/README.md"),
     *("docs/*.md", "docs/*.png", "docs/protocol/*.md", "docs/benchmarks/*.md", "docs/benchmarks/*.svg"),
@@ -189,6 +192,4 @@ def tell(files: list[Path]) -> None:
     """Say where the packages are, and how they are installed."""
     for file in files:
         say(f"{file.relative_to(ROOT)}  ({file.stat().st_size / 1e6:.1f} MB)")
-    say(
-        "apt install ./server/*.deb ./*.deb in that folder, with what docs/installing.md says of a pin before"
-    )
+    say(f"in that folder, behind what docs/installing.md says of a pin: {INSTALL}")

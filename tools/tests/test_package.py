@@ -23,6 +23,23 @@ def test_a_package_has_a_build_for_each_release_of_its_series(tmp_path: Path) ->
     assert headers["10.11.18"].name == "10.11.18-0+deb12u2"
 
 
+def test_what_installs_the_packages_takes_none_for_debuggers(tmp_path: Path) -> None:
+    names = [
+        "mariadb-plugin-rowsocket-dbgsym_0.1.0_amd64.deb",
+        "mariadb-plugin-rowsocket_0.1.0_amd64.deb",
+        "rowsocket_0.1.0_all.deb",
+    ]
+    for name in names:
+        (tmp_path / name).touch()
+    *_, of_server, plugin, command = package.INSTALL.split()
+    assert of_server == "./server/*.deb"
+    assert [path.name for pattern in (plugin, command) for path in tmp_path.glob(pattern)] == names[1:]
+
+
+def test_the_page_says_what_installs_the_packages() -> None:
+    assert f"\n{package.INSTALL}\n" in (ROOT / "docs/installing.md").read_text()
+
+
 def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
     """The project has no domain. `.invalid` is reserved for that (RFC 2606)."""
     control = (ROOT / "packaging/debian/control").read_text()
