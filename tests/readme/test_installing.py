@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/installing.md: what stands behind the installation itself, which `./x package --prove` tries: a table
-and an account, a row in Python, in the command and in its shell.
+"""docs/installing.md: what stands around the installation itself, which `./x package --prove` tries: the pin,
+a table and an account, a row in Python, in the command and in its shell, what is left behind a removal.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture
 def shop(start: Start) -> Iterator[RowSocketServer]:
-    """A server with the page's table and account."""
+    """A server with the table and the account of the page."""
     server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": ""})
-    [script] = blocks("sql")
+    [script] = blocks("sql", "CREATE DATABASE")
     feed(server, script)
     yield server
 
@@ -75,3 +75,22 @@ def test_the_command_and_its_shell_find_the_row(shop: RowSocketServer) -> None:
     found = printed(shop, command(get))
     assert "Ann" in found
     assert printed(shop, command(shell), "get customer 42\n") == found
+
+
+def test_the_pin_has_the_whole_version_of_the_server_beside_the_packages(tmp_path: Path) -> None:
+    version = "1:11.8.6-0+deb13u1"
+    server = tmp_path / "server"
+    control = server / "made/DEBIAN/control"
+    control.parent.mkdir(parents=True)
+    control.write_text(
+        f"Package: mariadb-server\nVersion: {version}\nArchitecture: all\nMaintainer: Ann <ann@example.org>\n"
+        "Description: none\n"
+    )
+    package = server / f"mariadb-server_{version.partition(':')[2]}_all.deb"
+    subprocess.run(["dpkg-deb", "--build", server / "made", package], check=True, stdout=subprocess.DEVNULL)
+    [block] = blocks("sh", "version=")
+    script = block.replace("/etc/apt/preferences.d", str(tmp_path))
+    subprocess.run(["sh", "-euc", script], cwd=tmp_path, check=True)
+    pin = (tmp_path / "mariadb-for-rowsocket").read_text()
+    assert pin.startswith(f"Package: src:mariadb\nPin: version {version}\nPin-Priority: 1001\n")
+    assert f"`{version}`" in PAGE
