@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.command_page import environment
-from support.mariadb import RowSocketServer, Start
+from support.mariadb import Database, RowSocketServer, Start
 from support.scripts import feed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,3 +94,16 @@ def test_the_pin_has_the_whole_version_of_the_server_beside_the_packages(tmp_pat
     pin = (tmp_path / "mariadb-for-rowsocket").read_text()
     assert pin.startswith(f"Package: src:mariadb\nPin: version {version}\nPin-Priority: 1001\n")
     assert f"`{version}`" in PAGE
+
+
+def test_compressed_tables_are_found(server: RowSocketServer, database: Database) -> None:
+    [query] = blocks("sql", "SELECT table_schema")
+    assert server.sql(query) == []
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB PAGE_COMPRESSED=1")
+    database.sql("CREATE TABLE u (id INT PRIMARY KEY) ENGINE=InnoDB page_compressed=yes")
+    database.sql("SET SESSION innodb_compression_default = ON")
+    database.sql("CREATE TABLE v (id INT PRIMARY KEY) ENGINE=InnoDB")
+    assert sorted(server.sql(query)) == [(database.name, table) for table in "tuv"]
+    for table in "tuv":
+        database.sql(f"ALTER TABLE {table} PAGE_COMPRESSED=0")
+    assert server.sql(query) == []
