@@ -16,6 +16,7 @@ import pytest
 
 from support.command_page import environment
 from support.mariadb import Database, RowSocketServer, Start
+from support.plugin import EmptyServer, is_loaded
 from support.scripts import feed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +108,19 @@ def test_compressed_tables_are_found(server: RowSocketServer, database: Database
     for table in "tuv":
         database.sql(f"ALTER TABLE {table} PAGE_COMPRESSED=0")
     assert server.sql(query) == []
+
+
+def test_nothing_is_logged_of_a_plugin_that_is_gone_behind_the_statement(start: Start) -> None:
+    server = start(EmptyServer)
+    server.sql("INSTALL SONAME 'rowsocket'")
+    (Path(str(server.options["plugin-dir"])) / "rowsocket.so").unlink()
+    complaint = "Can't open shared library"
+    server.restart()
+    assert not is_loaded(server)
+    assert complaint in server.log_text()
+    assert complaint in " ".join(PAGE.split())
+    [statement] = blocks("sql", "DELETE")
+    server.sql(statement)
+    told = server.log_text().count(complaint)
+    server.restart()
+    assert server.log_text().count(complaint) == told
