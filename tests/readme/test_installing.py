@@ -75,7 +75,15 @@ def test_the_command_and_its_shell_find_the_row(shop: RowSocketServer) -> None:
     [shell] = blocks("text", "rowsocket")
     found = printed(shop, command(get))
     assert "Ann" in found
-    assert printed(shop, command(shell), "get customer 42\n") == found
+    assert printed(shop, command(shell), "get person 42\n") == found
+
+
+def test_the_tables_of_security_do_not_meet_those_of_this_page(shop: RowSocketServer) -> None:
+    """Who has done this page is sent there."""
+    security = (ROOT / "docs/security.md").read_text()
+    table, account = [text for name, text in BLOCK.findall(security) if name == "sql"][:2]
+    feed(shop, table)
+    feed(shop, account)
 
 
 def test_the_pin_has_the_whole_version_of_the_server_beside_the_packages(tmp_path: Path) -> None:
