@@ -53,7 +53,7 @@ struct Plugin {
 };
 
 // Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of
-// this plugin's variables.
+// this plugin's variables. There is none where the plugin is loaded and serves nobody.
 std::unique_ptr<Plugin> plugin;
 
 void settings_changed(const Settings& settings) {
@@ -112,6 +112,11 @@ bool start(st_plugin_int& own, std::string& failure) {
     return false;
   }
   register_with_performance_schema();
+  if (opt_bootstrap != 0) {
+    // The server makes its own tables, as for mariadb-install-db, and ends. There are no accounts yet, and a
+    // port that it took would be missing to the server that is meant to have it.
+    return true;
+  }
   plugin = std::make_unique<Plugin>();
   if (!plugin->tls.fits()) {
     plugin->log.write(LogLevel::warning,
@@ -176,6 +181,11 @@ static_assert(sizeof(StatusSnapshot) <= SHOW_VAR_FUNC_BUFF_SIZE, "the server len
 
 int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
   auto* const snapshot = new (buffer) StatusSnapshot{};
+  variable->type = SHOW_ARRAY;
+  variable->value = snapshot->variables;
+  if (plugin == nullptr) {
+    return 0;
+  }
   size_t count = 0;
   const auto add = [&](const char* name, unsigned long long number) {
     snapshot->numbers[count] = number;
@@ -199,8 +209,6 @@ int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_sta
   snapshot->requests_per_turn =
       turns > 0 ? static_cast<double>(server.counter(Counter::turn_requests)) / turns : 0;
   snapshot->variables[count++] = {"requests_per_turn", &snapshot->requests_per_turn, SHOW_DOUBLE};
-  variable->type = SHOW_ARRAY;
-  variable->value = snapshot->variables;
   return 0;
 }
 

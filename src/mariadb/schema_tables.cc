@@ -314,7 +314,8 @@ int init(void* table, ST_FIELD_INFO* columns, int (*reset_table)() = nullptr) {
   schema->fields_info = columns;
   schema->fill_table = fill<tell>;
   schema->reset_table = reset_table;
-  return is_served() ? 0 : 1;
+  const bool is_there = is_served() || opt_bootstrap != 0;  // and empty: nobody is served then
+  return is_there ? 0 : 1;
 }
 
 }  // namespace

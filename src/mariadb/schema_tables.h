@@ -21,6 +21,7 @@ void show_in_schema_tables(server::Server* server);
 extern st_mysql_information_schema schema_table_info;
 
 // What the server calls when it has loaded a table's plugin. 1 = nothing is served: the table is not there.
+// (A server with --bootstrap has the tables, empty: else it would log an error for each.)
 int init_connections_table(void* table);
 int init_tables_table(void* table);
 int init_latency_table(void* table);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Every block of configuration in the documents starts a server: with the plugin, without it, and with one
 that refuses this server, as after an upgrade. Only settings that begin with `loose-` let a server start
-without the plugin.
+without the plugin. So does the file of the Debian packages, with all of its comments as settings.
 
 Ports are free ones instead of those of the documents, and certificates lie in a folder of the test.
 """
@@ -24,15 +24,18 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("clients/*/*
 CODE_BLOCK = re.compile(r"^ *```ini\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"(rowsocket_port_\w+ *= *)\d+")
 SETTING = re.compile(r"^ *loose-(rowsocket_\w+) *= *(\S+)", re.MULTILINE)
+PACKAGED = ROOT / "packaging/rowsocket.cnf"
 CERTIFICATES = "/etc/mysql/tls"
 OPTIONS_OF_THE_DOCUMENT = ("rowsocket", "plugin-maturity", "plugin-load-add")
 
 
 def blocks() -> Iterator[tuple[str, str]]:
-    """The name of a page, and a block of a server's configuration in it, with free ports."""
+    """The name of a file, and a block of a server's configuration in it, with free ports."""
     for page in PAGES:
         for text in CODE_BLOCK.findall(page.read_text()):
             yield page.name, PORT.sub(r"\g<1>0", str(text))
+    in_force = re.sub(r"^#(?=loose-)", "", PACKAGED.read_text(), flags=re.MULTILINE)
+    yield PACKAGED.name, PORT.sub(r"\g<1>0", in_force)
 
 
 BLOCKS = list(blocks())
@@ -122,3 +125,20 @@ def test_the_server_starts_where_the_plugin_refuses_it(stopped: ConfiguredServer
     stopped.start()
     assert not is_loaded(stopped)
     assert "built for MariaDB 9.9.9" in stopped.log_text()
+
+
+EARLIER_FILE = """\
+[mariadb]
+loose-rowsocket_address = 127.0.0.1
+loose-rowsocket_port_read = 0
+loose-rowsocket_port_write = 0
+loose-rowsocket_anonymous_account = app@localhost
+"""
+
+
+@pytest.mark.parametrize("configuration", [EARLIER_FILE + PACKAGED.read_text()], ids=["behind another"])
+def test_what_an_earlier_file_sets_holds_beside_the_packaged_one(stopped: ConfiguredServer) -> None:
+    stopped.start()
+    assert is_loaded(stopped), stopped.log_tail()
+    for name, value in [*SETTING.findall(EARLIER_FILE), ("rowsocket_max_connections", "20000")]:
+        assert str(stopped.value(f"SELECT @@GLOBAL.{name}")) == value

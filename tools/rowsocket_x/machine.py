@@ -60,6 +60,7 @@ class Layer(Enum):
         "debootstrap",
         "dh-python",
         "dpkg-dev",
+        "git",
         "lintian",
         "pybuild-plugin-pyproject",
         "python3-all",

@@ -16,22 +16,24 @@ tools there.
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from rowsocket_x import network, server_fetch, server_series, setup, training
 from rowsocket_x.console import run, say, step
 from rowsocket_x.machine import Layer
+from rowsocket_x.package_version import Commit, commit_of, version_of
 from rowsocket_x.paths import BUILD, LOGS, ROOT, STATE, VENV
 from rowsocket_x.server_series import Series
-
-DEBIAN_RELEASES: Mapping[str, int] = {"bookworm": 12, "trixie": 13}
 
 TYPER = "typer==0.12.5"
 """What the command is written with. It comes with the package where Debian's is too old for it."""
 _OLD_TYPER = (Series.V10_11,)
 _OF_DEBIAN = "python3-typer (>= 0.12)"
 _FOR_OURS = "python3-click, python3-shellingham, python3-typing-extensions"
+
+INSTALL = "apt install ./server/*.deb ./mariadb-plugin-rowsocket_*.deb ./rowsocket_*.deb"
+"""What installs the packages. It takes no package of symbols for debuggers (`-dbgsym`)."""
 
 DOCUMENTS = (
     *("README.md", "SECURITY.md", "clients/python/README.md"),
@@ -46,7 +48,7 @@ _SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _CHANGELOG = """\
 rowsocket ({version}) {codename}; urgency=medium
 
-  * Built for MariaDB {releases}.
+  * Commit {commit}, built for MariaDB {releases}.
 
  -- {maintainer}  {date}
 """
@@ -55,6 +57,7 @@ rowsocket ({version}) {codename}; urgency=medium
 def package(series: Series) -> list[Path]:
     """Make the packages for a series and let lintian look at them; their files. Raises `Problem`."""
     setup.packages(Layer.RUN, Layer.PACKAGE)
+    commit = commit_of(ROOT)  # of what is built now, whatever is committed meanwhile
     server = setup.server(series)
     headers = headers_of(series, STATE / "source")
     server_series.fetch_keyring(series)  # the server's packages are wanted at the end
@@ -72,7 +75,7 @@ def package(series: Series) -> list[Path]:
             folder = BUILD / f"package-{release}"
             training.trained_like(trained, folder, of_release)
         _add_build(release, folder, tree / "plugins")
-    _write_changelog(tree, series, list(headers))
+    _write_changelog(tree, series, commit, list(headers))
     _run_debian_tools(tree, series, list(headers))
     files = sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
     with step("downloading the packages of the server that they fit"):
@@ -146,21 +149,13 @@ def _add_build(release: str, folder: Path, plugins: Path) -> None:
     shutil.copy(folder / "src/mariadb/chooser/rowsocket_chooser.so", plugins / "rowsocket.so")
 
 
-def version_of(series: Series) -> str:
-    """The version of the packages, such as `0.1.0+deb12`."""
-    found = re.search(
-        r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text().partition("project")[2]
-    )
-    assert found is not None
-    return f"{found[1]}+deb{DEBIAN_RELEASES[series.codename]}"
-
-
-def _write_changelog(tree: Path, series: Series, releases: list[str]) -> None:
+def _write_changelog(tree: Path, series: Series, commit: Commit, releases: list[str]) -> None:
     control = (tree / "debian/control").read_text()
     maintainer = re.search(r"^Maintainer: (.*)$", control, re.MULTILINE)
     assert maintainer is not None
     words = {
-        "version": version_of(series),
+        "version": version_of(series, commit),
+        "commit": commit.name + (", with changes" if commit.is_changed else ""),
         "codename": series.codename,
         "releases": ", ".join(releases),
         "maintainer": maintainer[1],
@@ -197,6 +192,4 @@ def tell(files: list[Path]) -> None:
     """Say where the packages are, and how they are installed."""
     for file in files:
         say(f"{file.relative_to(ROOT)}  ({file.stat().st_size / 1e6:.1f} MB)")
-    say(
-        "apt install ./server/*.deb ./*.deb in that folder, with what docs/installing.md says of a pin before"
-    )
+    say(f"in that folder, behind what docs/installing.md says of a pin: {INSTALL}")

@@ -23,9 +23,21 @@ def test_a_package_has_a_build_for_each_release_of_its_series(tmp_path: Path) ->
     assert headers["10.11.18"].name == "10.11.18-0+deb12u2"
 
 
-def test_the_packages_of_two_debian_releases_differ_in_their_version() -> None:
-    assert package.version_of(Series.V10_11).endswith("+deb12")
-    assert package.version_of(Series.V11_8).endswith("+deb13")
+def test_what_installs_the_packages_takes_none_for_debuggers(tmp_path: Path) -> None:
+    names = [
+        "mariadb-plugin-rowsocket-dbgsym_0.1.0_amd64.deb",
+        "mariadb-plugin-rowsocket_0.1.0_amd64.deb",
+        "rowsocket_0.1.0_all.deb",
+    ]
+    for name in names:
+        (tmp_path / name).touch()
+    *_, of_server, plugin, command = package.INSTALL.split()
+    assert of_server == "./server/*.deb"
+    assert [path.name for pattern in (plugin, command) for path in tmp_path.glob(pattern)] == names[1:]
+
+
+def test_the_page_says_what_installs_the_packages() -> None:
+    assert f"\n{package.INSTALL}\n" in (ROOT / "docs/installing.md").read_text()
 
 
 def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
@@ -35,11 +47,20 @@ def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
     assert address.endswith("@rowsocket.invalid")
 
 
+def test_the_packaged_configuration_loads_the_plugin_and_sets_nothing_else() -> None:
+    """A line with a default would take the place of what an earlier file sets, without a word."""
+    lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
+    live = [line for line in lines if line and not line.startswith("#")]
+    assert live == ["[mariadb]", "plugin_load_add = rowsocket", "plugin_maturity = experimental"]
+
+
 def test_everything_of_the_packaged_configuration_lets_the_server_start() -> None:
     """Other settings of RowSocket would end a server that does not know them."""
-    lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
-    assert [line for line in lines if line.startswith("rowsocket")] == []
-    assert any(line.startswith("loose-rowsocket") for line in lines)
+    text = (ROOT / "packaging/rowsocket.cnf").read_text()
+    settings = re.findall(r"^#?(\S+) *=", text, re.MULTILINE)
+    ours = [name for name in settings if "rowsocket_" in name]
+    assert ours
+    assert [name for name in ours if not name.startswith("loose-rowsocket_")] == []
 
 
 def test_the_proof_pins_the_server_as_the_page_says() -> None:
@@ -47,9 +68,7 @@ def test_the_proof_pins_the_server_as_the_page_says() -> None:
         re.findall(r"<<'?PIN'?\n(.*?)^PIN$", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
         for file in ("docs/installing.md", "packaging/prove-in-root.sh")
     ]
-    [page], [proof] = [
-        [re.sub(r"^(Pin: version) \d\S+$", r"\1 $1", pin, flags=re.M) for pin in one] for one in pins
-    ]
+    [page], [proof] = [[re.sub(r"\$(1|version)$", "VERSION", pin, flags=re.M) for pin in one] for one in pins]
     assert page == proof
 
 
