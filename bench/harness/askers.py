@@ -126,7 +126,8 @@ async def _rowsocket_asyncio_pool(told: Told) -> AsyncIterator[AsyncGet]:
 @contextlib.contextmanager
 def _bare(told: Told) -> Iterator[Get]:
     """The floor of a program in Python: a call that sends, one that receives, and the reply split. A reply is
-    taken for whole, and for a row."""
+    taken for whole, and for a row.
+    """
     with socket.create_connection(("127.0.0.1", told.port)) as bare:
         bare.sendall(f"P\t1\t{told.database}\tuser\tPRIMARY\t{PERSONAL}\n".encode())
         if bare.recv(RECEIVE_BYTES) != b"0\t1\n":

@@ -142,6 +142,18 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   return error;
 }
 
+// No file that is missed in an opening is one of the binlog, to which an opening writes nothing.
+Error take_error_of_opening(THD* thd) {
+  ServerThread& thread = ServerThread::of(thd);
+  const bool had_refusal = thread.take_log_refusal();
+  Error error = take_server_error(thd, ErrorCode::cannot_open_table);
+  static_cast<void>(thread.take_log_refusal());
+  if (had_refusal) {
+    thread.note_log_refusal();
+  }
+  return error;
+}
+
 bool took_too_much_memory(const THD* thd) {
   return thd->killed == KILL_QUERY && thd->killed_err != nullptr &&
          thd->killed_err->no == ER_OPTION_PREVENTS_STATEMENT;

@@ -17,6 +17,9 @@ namespace rowsocket::mariadb {
 /// plugin stops, `shutting_down`.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 
+/// The same, where tables were to be opened.
+[[nodiscard]] Error take_error_of_opening(THD* thd);
+
 /// What to answer when `thd->killed` was found set between two rows: by a KILL, by a limit of the server
 /// (max_statement_time, max_session_mem_used), by a shutdown.
 [[nodiscard]] Error interruption_error(THD* thd);

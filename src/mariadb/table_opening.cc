@@ -264,13 +264,7 @@ void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
 Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& error) {
   const bool conflict = error.ok() && is_lock_conflict(thd);
   if (error.ok()) {
-    // No file that is missed here is one of the binlog, to which an opening writes nothing.
-    ServerThread& thread = ServerThread::of(thd);
-    const bool has_refusal = thread.take_log_refusal();
-    error = take_server_error(thd, ErrorCode::cannot_open_table);
-    if (!has_refusal) {
-      static_cast<void>(thread.take_log_refusal());
-    }
+    error = take_error_of_opening(thd);
   }
   close_list(thd, before);
   clear_diagnostics(thd);
