@@ -91,7 +91,8 @@ bool TurnTransaction::wait_for_commits_that_alters_collect() {
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::USER_LOCK, "rowsocket", "online ALTER", MDL_SHARED_NO_WRITE,
                    MDL_TRANSACTION);
-  return !thd_->mdl_context.acquire_lock(&request, static_cast<double>(thd_->variables.lock_wait_timeout));
+  // SQL has no such wait, so no setting of SQL's bounds it: who is before us commits, or gives up.
+  return !thd_->mdl_context.acquire_lock(&request, LONG_TIMEOUT);
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {

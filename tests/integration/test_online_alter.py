@@ -173,6 +173,30 @@ def test_a_write_that_is_done_is_not_called_undone_where_what_the_alter_collects
     assert reply.startswith(b"1") != is_done
 
 
+def test_commits_that_the_alter_collects_wait_for_each_other_as_long_as_it_takes(
+    start: Start, tree: ServerTree
+) -> None:
+    """The first one waits for a replica that does not come. `lock_wait_timeout` is for other waits."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 2, "lock-wait-timeout": 0})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("INSERT INTO t SELECT seq, 0 FROM seq_1_to_40")
+    with server.raw("write") as first, server.raw("write") as second:
+        for client in (first, second):
+            open_ids(client, database, (1, "t", "n"))
+        with slow_alter(database, "t"):
+            if tree.series != "10.11":  # there the writes wait for the table
+                server.sql("SET GLOBAL rpl_semi_sync_master_timeout = 1000000")
+                server.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+                first.send(b"1\t=\t1\t1\t1\t0\tU\t7\n")
+                wait_for_state(server, "Waiting for semi-sync ACK from slave", of_worker=True)
+                second.send(b"1\t=\t1\t2\t1\t0\tU\t7\n")
+                wait_for_state(server, "User lock", of_worker=True)
+                server.sql("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+                assert second.line() == b"0\t1\t1"
+                assert server.value("SELECT n FROM app.t WHERE id = 2") == 7
+
+
 def test_nothing_is_left_of_what_no_longer_waits_to_be_committed_on_a_node(
     tree: ServerTree, template: Path
 ) -> None:
