@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import Any, Callable
 
 import pytest
@@ -75,3 +76,43 @@ def test_without_columns_rows_are_counted_inserted_and_deleted() -> None:
     ):
         users = connection.table("user", [])
         assert (users.count(1), users.insert([]), users.delete(1)) == (1, None, 1)
+
+
+@dataclasses.dataclass
+class Named:
+    """One of its fields is not given, but made."""
+
+    id: int
+    name: str = dataclasses.field(init=False, default="made")
+
+
+def test_a_field_that_is_not_given_makes_no_row() -> None:
+    with (
+        FakeServer(lambda _: None) as server,
+        rowsocket.connect(port=server.port, database="app") as connection,
+        pytest.raises(TypeError, match="'name' with init=False"),
+    ):
+        connection.table("user", Named)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda users: users.as_objects(Named),
+        lambda users: users.insert(Named(1)),
+        lambda users: users.update(1, Named(1)),
+    ],
+)
+def test_a_field_that_is_not_given_is_not_left_out(use: Callable[[rowsocket.Index[Any]], Any]) -> None:
+    with users_of(answering()) as users, pytest.raises(TypeError, match="'name' with init=False"):
+        use(users)
+
+
+def test_a_field_that_is_not_given_makes_no_row_of_a_task() -> None:
+    async def talk(port: int) -> None:
+        async with await aio.connect(port=port, database="app") as connection:
+            with pytest.raises(TypeError, match="'name' with init=False"):
+                await connection.table("user", Named)
+
+    with FakeServer(lambda _: None) as server:
+        asyncio.run(talk(server.port))
