@@ -18,6 +18,12 @@ SQL_PORT = 3306
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
 
+GREETING_TIMEOUT_S = 10.0
+"""For the server's greeting and the login. What listens there may be no SQL at all: RowSocket's own port
+waits for the client to speak."""
+ANSWER_TIMEOUT_S = 600.0
+"""For each answer. A look into a large buffer pool, or at the sizes of very many tables, takes minutes."""
+
 UNKNOWN_TABLE = 1109
 """Of information_schema: the plugin that has it is not loaded."""
 
@@ -32,10 +38,12 @@ class NotThere(Exception):
     """SQL tells of no such table or index."""
 
 
-def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
+def sql_connection(
+    url: str, answer_timeout_s: float = ANSWER_TIMEOUT_S
+) -> pymysql.connections.Connection[Any]:
     """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
 
-    Without a timeout, answers are waited for as long as they take.
+    Each answer is waited for so long, and the greeting for GREETING_TIMEOUT_S.
 
     Raises ValueError, pymysql.err.OperationalError.
     """
@@ -49,7 +57,7 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
     except UnicodeEncodeError:  # its text would be the password
         raise ValueError(f"SQL URL: no UTF-8 ({PERCENT_ENCODE})") from None
     try:
-        return pymysql.connect(
+        connected = pymysql.connect(
             host=parts.hostname or "127.0.0.1",
             port=port,
             user=user or None,
@@ -58,10 +66,13 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
             unix_socket=query.get("unix_socket"),
             autocommit=True,
             connect_timeout=5,
-            read_timeout=read_timeout_s,
+            read_timeout=GREETING_TIMEOUT_S,
         )
     except RuntimeError as error:  # a library is missing that this account's kind of password takes
         raise ValueError(f"SQL: {error}") from None
+    # Pymysql has one time for both, and no public way to change it later.
+    connected._read_timeout = answer_timeout_s  # type: ignore[attr-defined]
+    return connected
 
 
 def _parts_of(url: str) -> tuple[urllib.parse.SplitResult, int]:
