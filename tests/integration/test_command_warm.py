@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from support.command_page import DATABASE, Run, runner, sql_url
+from support.accounts import PASSWORD, account
+from support.command_page import DATABASE, PAGE, Run, runner, sql_url
 from support.mariadb import RowSocketServer
 from support.tree import ServerTree
 
@@ -67,3 +69,16 @@ def test_the_hour_that_comes_twice_is_read_once(
             [[twice]] = server.sql("SELECT COUNT(*) - COUNT(DISTINCT CAST(v AS CHAR)) FROM shop.t")
             assert twice == 3600
             assert rows_read(server, runner(server), "k") == 3 * ROWS
+
+
+def test_an_account_with_the_privileges_of_the_page_is_told_the_pages(
+    shop: RowSocketServer, run: Run
+) -> None:
+    run("put", "user", "id=1", "name=Ada")
+    grants = re.findall("`GRANT (.*?)`", PAGE)
+    with account(shop, "app@localhost", grants=["SELECT ON shop.*", *grants]):
+        url = f"mysql://app:{PASSWORD}@/?unix_socket={shop.socket}".replace(" ", "%20")
+        done = run("warm", "user", "--json", ROWSOCKET_SQL=url)
+    assert (done.returncode, done.stderr) == (0, "")
+    for one in map(json.loads, done.stdout.splitlines()):
+        assert (one["pages"] > 0, one["pages_in"] > 0) == (True, True)
