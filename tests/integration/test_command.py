@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import shlex
+import signal
 import urllib.parse
 from collections.abc import Iterator
 
@@ -16,6 +17,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import rowsocket
+from rowsocket.cli import catalog
 from rowsocket.cli.app import app
 from rowsocket.cli.catalog import Catalog, is_refusal, rows_of, sql_connection
 from rowsocket.cli.shell import NameCompleter, options_of, run_line
@@ -190,6 +192,19 @@ def test_lines_are_verbs_and_the_database_is_remembered(
     assert "no such row" in output.err
     assert "no verb 'nonsense'" in output.err
     assert run_line(app, state, "exit") is None
+
+
+def test_a_server_that_stands_still_completes_nothing(
+    shop: RowSocketServer, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "GREETING_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(catalog, "NAMES_TIMEOUT_S", 0.5)
+    assert shop.process is not None
+    shop.process.send_signal(signal.SIGSTOP)
+    try:
+        assert completions(state, "get shop.us") == []
+    finally:
+        shop.process.send_signal(signal.SIGCONT)
 
 
 def test_names_are_completed(state: State) -> None:

@@ -21,6 +21,8 @@ CLIENT_ERRORS = range(2000, 3000)
 GREETING_TIMEOUT_S = 10.0
 """For the server's greeting and the login. What listens there may be no SQL at all: RowSocket's own port
 waits for the client to speak."""
+NAMES_TIMEOUT_S = 10.0
+"""For names. The shell asks for them while somebody types, and can not be interrupted then."""
 ANSWER_TIMEOUT_S = 600.0
 """For each answer. A look into a large buffer pool, or at the sizes of very many tables, takes minutes."""
 
@@ -180,7 +182,7 @@ class Catalog:
             return []
         is_new = self._sql is None
         if self._sql is None:
-            self._sql = sql_connection(self._sql_url)
+            self._sql = sql_connection(self._sql_url, NAMES_TIMEOUT_S)
         try:
             return [str(row[0]) for row in rows_of(self._sql, query, parameters)]
         except pymysql.err.MySQLError as error:
