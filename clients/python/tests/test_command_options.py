@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,13 @@ def test_options_are_no_text_which_typer_does_not_see_on_python_3_9() -> None:
         assert function is not None
         written = inspect.signature(function).parameters.values()
         assert not [one.name for one in written if isinstance(one.annotation, str)], function.__name__
+
+
+def test_pip_takes_no_typer_that_lets_in_a_click_which_does_not_fit_it() -> None:
+    """With it, every verb would print the version and end with 0."""
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    [least] = re.findall(r'"typer>=([\d.]+)"', project)
+    assert tuple(map(int, least.split("."))) >= (0, 15, 4)
 
 
 @pytest.mark.parametrize("words", [[], ["get"], ["find"], ["top"]])
