@@ -22,3 +22,12 @@ def test_a_server_without_a_greeting_is_no_answer(monkeypatch: pytest.MonkeyPatc
             app, ["--url", "rowsocket://127.0.0.1/shop", "--sql", sql, *words], obj=State()
         )
     assert (done.exit_code, "timed out" in done.output) == (ExitCode.NO_ANSWER, True), done.output
+
+
+@pytest.mark.parametrize(
+    "query", ["tls=1", "tls_ca=ca.pem", "socket=/run/sql", "unix_socket=", "unix_socket=/a&tls=", "hush"]
+)
+def test_what_a_url_of_sql_can_not_say_is_refused(query: str) -> None:
+    with pytest.raises(ValueError, match="no TLS to SQL") as raised:
+        catalog.sql_connection(f"mysql://app@127.0.0.1:1/?{query}")
+    assert "hush" not in str(raised.value)

@@ -52,7 +52,11 @@ def sql_connection(
     parts, port = _parts_of(url)
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
-    query = dict(urllib.parse.parse_qsl(parts.query))
+    options = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+    query = dict(options)
+    if parts.query and (len(options) != 1 or not query.get("unix_socket")):
+        # Who writes tls=1 must not be served in clear text. The name may be a piece of a password.
+        raise ValueError("a SQL URL takes ?unix_socket=PATH and nothing else: there is no TLS to SQL")
     try:
         user = urllib.parse.unquote_to_bytes(parts.username or "")
         password = urllib.parse.unquote_to_bytes(parts.password or "")  # of a str, only letters of latin1
