@@ -12,7 +12,10 @@ import pytest
 from typer.core import TyperCommand, TyperGroup
 from typer.testing import CliRunner
 
+from fake_server import FakeServer, Peer
 from rowsocket.cli.app import app
+from rowsocket.cli.output import ExitCode
+from rowsocket.cli.state import State
 
 
 def test_options_are_no_text_which_typer_does_not_see_on_python_3_9() -> None:
@@ -50,3 +53,20 @@ def escaping(format_options: Any) -> Any:
         formatter.buffer = [text.replace("[", "\\[") for text in formatter.buffer]
 
     return write
+
+
+@pytest.mark.parametrize(
+    ("words", "may_be_done"), [(["put", "user", "id=1"], True), (["count", "user", "1"], False)]
+)
+def test_a_write_without_an_answer_may_have_been_done(words: list[str], may_be_done: bool) -> None:
+    def conversation(peer: Peer) -> None:
+        peer.read()
+        peer.send(b"0\t1\n")
+        peer.read()
+
+    with FakeServer(*[conversation] * (1 if may_be_done else 2)) as server:  # a read is sent once more
+        url = f"rowsocket://127.0.0.1:{server.port}/shop"
+        done = CliRunner().invoke(app, ["--url", url, *words], obj=State())
+    assert (done.exit_code, "may have been done" in done.output) == (ExitCode.NO_ANSWER, may_be_done), (
+        done.output
+    )
