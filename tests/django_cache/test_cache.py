@@ -371,6 +371,22 @@ def test_the_command_prints_statements_that_make_the_table(tables: str, server: 
     assert events == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nope"], "CACHES has no 'nope'"),
+        (["broken"], "CACHES\\['broken'\\]: .*rowsocket.nothing"),
+        ([], "CACHES\\['broken'\\]: .*rowsocket.nothing"),
+        (["default", "--database", "nope"], "DATABASES has no 'nope'"),
+    ],
+)
+def test_what_the_command_is_told_wrongly_is_an_error_of_the_command(words: list[str], says: str) -> None:
+    mine = {"BACKEND": "rowsocket.django.cache.RowSocketCache", "LOCATION": "rowsocket://127.0.0.1/app"}
+    caches = {"default": mine, "broken": {"BACKEND": "rowsocket.nothing.Cache"}}
+    with override_settings(CACHES=caches), pytest.raises(CommandError, match=says):
+        call_command("createrowsocketcache", *words)
+
+
 def test_clear_deletes_rows_of_every_prefix(make_cache: Make, server: RowSocketServer) -> None:
     make_cache(KEY_PREFIX="one").set("key", 1)
     make_cache(KEY_PREFIX="two", VERSION=3).set_many({f"key{n}": n for n in range(schema.ROWS_PER_STEP * 2)})

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
+import signal
 import urllib.parse
 from collections.abc import Iterator
 
+import pymysql
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import rowsocket
+from rowsocket.cli import catalog
 from rowsocket.cli.app import app
-from rowsocket.cli.catalog import Catalog
+from rowsocket.cli.catalog import Catalog, is_refusal, rows_of, sql_connection
 from rowsocket.cli.shell import NameCompleter, options_of, run_line
 from rowsocket.cli.state import State
 from rowsocket.cli.words import assignments, column_list, table_name
@@ -107,6 +111,15 @@ def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> N
     assert json.loads(done.stdout) == {"id": 1, "name": "Ada", "born": None}
 
 
+def test_an_answer_of_sql_is_waited_for_no_longer_than_was_said(shop: RowSocketServer) -> None:
+    with (
+        contextlib.closing(sql_connection(sql_url(shop), answer_timeout_s=0.2)) as sql,
+        pytest.raises(pymysql.err.OperationalError, match="timed out") as raised,
+    ):
+        rows_of(sql, "SELECT SLEEP(30)")
+    assert not is_refusal(raised.value)
+
+
 def test_a_table_that_sql_does_not_know_is_refused(shop: RowSocketServer, run: Run) -> None:
     done = run("get", "nothing", "1", ROWSOCKET_SQL=sql_url(shop))
     assert (done.returncode, f"no table {DATABASE}.nothing" in done.stderr) == (3, True)
@@ -179,6 +192,19 @@ def test_lines_are_verbs_and_the_database_is_remembered(
     assert "no such row" in output.err
     assert "no verb 'nonsense'" in output.err
     assert run_line(app, state, "exit") is None
+
+
+def test_a_server_that_stands_still_completes_nothing(
+    shop: RowSocketServer, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "GREETING_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(catalog, "NAMES_TIMEOUT_S", 0.5)
+    assert shop.process is not None
+    shop.process.send_signal(signal.SIGSTOP)
+    try:
+        assert completions(state, "get shop.us") == []
+    finally:
+        shop.process.send_signal(signal.SIGCONT)
 
 
 def test_names_are_completed(state: State) -> None:

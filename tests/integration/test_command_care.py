@@ -425,6 +425,12 @@ def test_a_key_of_several_parts_is_read_whole(shop: RowSocketServer, run: Run) -
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_descending_key_is_read(shop: RowSocketServer, run: Run) -> None:
+    shop.sql("CREATE TABLE shop.newest (a INT, PRIMARY KEY (a DESC)) AS SELECT 1 AS a")
+    done = run("bench", "newest", "--seconds", "0.1", ROWSOCKET_SQL=sql_url(shop))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("definition", "says"),
     [

@@ -218,6 +218,15 @@ def test_json_is_json_whatever_the_output_can_write(shop: RowSocketServer) -> No
     assert json.loads(done.stdout) == {"name": "é"}
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin1"])
+def test_a_table_has_a_frame_that_the_output_can_write(
+    shop: RowSocketServer, run: Run, encoding: str
+) -> None:
+    shop.sql("INSERT INTO shop.user (id, name) VALUES (1, 'Ada')")
+    done = run("get", "user", "1", "-c", "id,name", PYTHONIOENCODING=encoding)
+    assert done.stdout == "+-----------+\n| id | name |\n|----+------|\n| 1  | Ada  |\n+-----------+\n"
+
+
 def test_on_a_pipe_values_are_as_they_are(evil: RowSocketServer, run: Run) -> None:
     command = [*COMMAND, "get", "user", "1", "-c", "name"]
     done = subprocess.run(command, env=environment_of(evil), capture_output=True, timeout=60)

@@ -105,6 +105,17 @@ def test_more_parts_of_a_key_with_an_equals_sign(run: Run, database: Database) -
     assert database.sql("SELECT a, b, n FROM s") == [("a=b", "b=c", 5)]
 
 
+def test_the_other_end_of_a_range_is_one_of_the_last_part(run: Run, database: Database) -> None:
+    database.sql("CREATE TABLE two (a INT, b INT, PRIMARY KEY (a, b))")
+    database.sql("INSERT INTO two VALUES (1, 1), (1, 5), (1, 9), (2, 1), (3, 1)")
+    upwards, downwards = (["--op", ">=", "--to", "<=5"], ["--op", "<", "--to", ">1"])
+    found = done_well(run, "find", "two", "1", "1", *upwards, "--json", "-c", "a,b")
+    assert [json.loads(line) for line in found.splitlines()] == [{"a": 1, "b": 1}, {"a": 1, "b": 5}]
+    assert done_well(run, "count", "two", "1", "9", *downwards) == "1\n"
+    assert done_well(run, "delete", "two", "1", "1", *upwards, "--limit", "0") == "2 rows\n"
+    assert done_well(run, "count", "two", "1", "--op", ">=", "--to", "<3") == "2\n"
+
+
 def test_a_negative_number_is_a_value(run: Run, database: Database) -> None:
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, d DECIMAL(5,2), h TIME, KEY by_d (d), KEY by_h (h))")
     done_well(run, "put", "t", "id=-1", "d=-.5", "h=-12:30:00")

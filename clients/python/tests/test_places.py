@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import weakref
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 import pytest
 
+import rowsocket
 from rowsocket import _places
 from rowsocket._link import Place, Places
 from rowsocket._options import Deadline
@@ -208,3 +210,10 @@ def test_a_child_gives_no_place_to_the_threads_that_wait_in_its_parent() -> None
         assert os.waitpid(child, 0)[1] == 0
         places.release(taken)
         waiting.result(10)
+
+
+def test_a_pool_that_can_not_be_copied_gains_no_place() -> None:
+    pool = rowsocket.ConnectionPool(max_size=2)
+    with pytest.raises(TypeError, match="a pool can not be copied"):
+        copy.deepcopy(pool)
+    assert free_of(pool._places, at_most=9) == 2

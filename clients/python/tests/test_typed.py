@@ -262,6 +262,9 @@ def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
         "rowsocket://h:0",
         "rowsocket://h:65536",
         "rowsocket://h?retries=1.5",
+        "rowsocket://h?timeout=1&timeout=2",
+        "rowsocket://app:p@h?user=other",
+        "rowsocket://h/shop?database=other",
     ],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:

@@ -23,6 +23,8 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
         ("bigint(20) unsigned", b"18446744073709551615", 2**64 - 1),
         ("int(5) unsigned zerofill", b"00042", 42),
         ("year(4)", b"2024", 2024),
+        ("year(4)", b"0000", "0000"),
+        ("year(2)", b"00", 0),
         ("decimal(20,10)", b"-1.5000000000", decimal.Decimal("-1.5000000000")),
         ("double", b"1e300", 1e300),
         ("float unsigned", b"0.5", 0.5),

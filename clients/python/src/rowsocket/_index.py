@@ -73,23 +73,22 @@ class IndexDescription(Generic[R]):
         return encode_value(value if self.zone is None else in_zone(value, self.zone))
 
     def rows(self, reply: Reply, columns: tuple[str, ...] | None = None) -> list[R]:
-        """The rows of a reply, of these columns instead of the index's if given. Raises ProtocolError,
-        and OtherTypes where the types have to be asked for again.
+        """The rows of a reply, of these columns instead of the index's if given, at least one. Raises
+        ProtocolError, and OtherTypes where the types have to be asked for again.
         """
         names = self.columns if columns is None else columns
         width = len(names)
         tokens = reply.tokens
-        if reply.column_count != width or (len(tokens) % width if width else tokens):
+        if reply.column_count != width or len(tokens) % width:
             raise ProtocolError(
                 "reply", f"{len(tokens)} values in rows of {reply.column_count}, asked for {width} columns"
             )
         values = self._values(reply)
         make_row = self.make_row
         if make_row is row_as_tuple and len(values) == width:
-            return [cast(R, tuple(values))] if width else []
+            return [cast(R, tuple(values))]
         return [
-            make_row(names, tuple(values[start : start + width]))
-            for start in range(0, len(values), width or 1)
+            make_row(names, tuple(values[start : start + width])) for start in range(0, len(values), width)
         ]
 
     def first_row(self, reply: Reply) -> R | None:

@@ -220,7 +220,10 @@ def _options_of_url(url: str) -> dict[str, Any]:
     if parts.path.strip("/"):
         options["database"] = _decoded(parts.path.strip("/"))
     for name, text in _named_values(parts.query):
-        options[name] = _url_value(name, text)
+        value = _url_value(name, text)
+        if name in options:
+            raise ValueError(f"a URL that says {name} twice")
+        options[name] = value
     return options
 
 

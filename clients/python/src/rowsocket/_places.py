@@ -31,6 +31,10 @@ class Place:
     def __init__(self, places: Places) -> None:
         self._places = weakref.ref(places)
 
+    def __reduce__(self) -> str:
+        """No copy is made by `copy` or `pickle`: the pool would get a place for it. Raises TypeError."""
+        raise TypeError("a pool can not be copied")
+
     def __del__(self) -> None:
         places = self._places()
         if places is not None:

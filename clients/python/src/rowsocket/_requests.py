@@ -40,10 +40,11 @@ def get(
 
     columns  instead of the index's (RowSocket only)
     """
-    if columns is None:  # the commonest request, so made without `select`, which would say the same
+    if columns is None and index.columns:  # the commonest, made without `select`, which would say the same
         values = b"\t".join(map(index.encode, key))
         return Request(index, b"=\t%d\t%b\t1\t0" % (len(key), values), False, index.first_row)
-    selected = select(index, key, "=", 1, Selection(columns=columns), tells_rows=True)
+    which = Selection() if columns is None else Selection(columns=columns)
+    selected = select(index, key, "=", 1, which, tells_rows=True)
     return _read(selected, lambda reply: next(iter(selected.index.rows(reply, selected.columns)), None))
 
 

@@ -84,21 +84,38 @@ def _model_fields(kind: type[Any]) -> Mapping[str, Any]:
 
 
 def field_names(kind: type[Any]) -> tuple[str, ...]:
-    """The columns that a dataclass or a pydantic model names. Raises TypeError for another class."""
+    """The columns that a dataclass or a pydantic model names. Raises TypeError for another class, and for a
+    dataclass with a field that its constructor does not take.
+    """
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        return tuple(_field_names(kind))
     fields = _model_fields(kind)
     if fields and hasattr(kind, "model_validate"):
         return tuple(fields)
     raise TypeError(f"{kind!r} is neither a dataclass nor a model of pydantic 2")
 
 
+def _field_names(kind: type[Any]) -> list[str]:
+    """Of a dataclass. Raises TypeError for a field with init=False: no row could be made with it, and to
+    leave it out would lose a column without a word.
+    """
+    fields = dataclasses.fields(kind)
+    refused = [field.name for field in fields if not field.init]
+    if refused:
+        raise TypeError(
+            f"{kind!r} has the field {refused[0]!r} with init=False, which can be no column of a row"
+        )
+    return [field.name for field in fields]
+
+
 def by_name(values: Any) -> Mapping[str, Any] | None:
-    """The values by name, if they have names: a mapping, a dataclass or a pydantic model."""
+    """The values by name, if they have names: a mapping, a dataclass or a pydantic model. Raises TypeError
+    for a dataclass that is none for rows.
+    """
     if isinstance(values, Mapping):
         return values
     if dataclasses.is_dataclass(values) and not isinstance(values, type):
-        return {field.name: getattr(values, field.name) for field in dataclasses.fields(values) if field.init}
+        return {name: getattr(values, name) for name in _field_names(type(values))}
     fields = _model_fields(type(values))
     if fields and hasattr(values, "model_dump"):
         return {name: getattr(values, name) for name in fields}

@@ -140,9 +140,12 @@ def select(
     tokens += _end_tokens(index, op, which)
     if which.get("reverse"):
         tokens.append(b"R")
+    columns = column_names(which["columns"]) if "columns" in which else index.columns
+    if tells_rows and not columns:
+        # The reply would be the same whether or not there are rows, which then looks as if there were none.
+        raise ValueError("a row of no columns: name some where the table is opened, or as columns=")
     if "columns" not in which:
-        return Selected(tokens, index, index.columns)
-    columns = column_names(which["columns"])
+        return Selected(tokens, index, columns)
     if tells_rows and index.values == "typed":
         return Selected(tokens, index.with_columns(columns), columns)
     return Selected([*tokens, *columns_tokens(columns)], index, columns)

@@ -10,7 +10,8 @@
     BINARY, VARBINARY, BLOB, BIT, GEOMETRY  bytes
     everything else                         str
 
-A date that no calendar has (0000-00-00, 2024-02-00) stays the text that the server sent.
+A date that no calendar has (0000-00-00, 2024-02-00) stays the text that the server sent, and so does the year
+0000.
 
 DATETIME has no zone. TIMESTAMP is an instant, which the server sends in its own time zone (the global
 `time_zone`). Told which zone that is, the client makes aware datetimes of it.
@@ -52,6 +53,11 @@ def _int(token: bytes) -> int:
     if not token.isdigit() and not (token[:1] == b"-" and token[1:].isdigit()):
         raise ValueError("a value of another type")
     return int(token)
+
+
+def decode_year(token: bytes) -> int | str | None:
+    """A YEAR; the text of 0000, since the digit 0 would be written as 2000."""
+    return "0000" if token == b"0000" else decode_int(token)
 
 
 def decode_float(token: bytes) -> float | None:
@@ -150,7 +156,8 @@ def decode_columns(decoders: Sequence[Decoder], tokens: Sequence[bytes]) -> list
 
 
 _TYPES: tuple[tuple[Decoder, str], ...] = (
-    (decode_int, "tinyint smallint mediumint int bigint year"),
+    (decode_int, "tinyint smallint mediumint int bigint"),
+    (decode_year, "year"),
     (decode_decimal, "decimal"),
     (decode_float, "float double"),
     (decode_date, "date"),

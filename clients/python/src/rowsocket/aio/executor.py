@@ -186,7 +186,8 @@ class Executor(abc.ABC):
 
         columns  names; or a dataclass or a pydantic model, of whose fields a row then consists
 
-        The rest is as in `open_index`. Raises what that raises, and ValueError if there is no database.
+        The rest is as in `open_index`. Raises what that raises, ValueError if there is no database, and
+        TypeError for a class that rows can not be made of, as a dataclass with a field of init=False.
         """
         database, name = self._options.database_of(table)
         if isinstance(columns, type):
@@ -236,7 +237,8 @@ class Index(Generic[R]):
     def as_objects(self, kind: type[T]) -> Index[T]:
         """The same index with rows returned as objects of a dataclass or a pydantic model.
 
-        Its fields have the names of the columns. Raises TypeError for another class.
+        Its fields have the names of the columns. Raises TypeError for another class, and for a dataclass with
+        a field of init=False.
         """
         return Index(self._executor, as_objects(self.description, kind))
 

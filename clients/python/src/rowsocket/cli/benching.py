@@ -42,7 +42,8 @@ def measure(
     primary = next((one for one in listed if one.index == "PRIMARY"), None)
     if primary is None:
         raise ValueError(f"the primary key of {rows.database}.{rows.table} has no order (a hash index)")
-    keys = connection.open_index(*names[:2], primary.columns).find((None,), ">=", limit=KEYS_MAX)
+    from_null, _, _ = primary.operators
+    keys = connection.open_index(*names[:2], primary.columns).find((None,), from_null, limit=KEYS_MAX)
     if not keys:
         raise ValueError(f"{rows.database}.{rows.table} has no rows to read")
     opened = connection.open_index(*names[:2], rows.columns)

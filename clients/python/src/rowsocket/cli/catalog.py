@@ -18,6 +18,14 @@ SQL_PORT = 3306
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
 
+GREETING_TIMEOUT_S = 10.0
+"""For the server's greeting and the login. What listens there may be no SQL at all: RowSocket's own port
+waits for the client to speak."""
+NAMES_TIMEOUT_S = 10.0
+"""For names. The shell asks for them while somebody types, and can not be interrupted then."""
+ANSWER_TIMEOUT_S = 600.0
+"""For each answer. A look into a large buffer pool, or at the sizes of very many tables, takes minutes."""
+
 UNKNOWN_TABLE = 1109
 """Of information_schema: the plugin that has it is not loaded."""
 
@@ -32,24 +40,30 @@ class NotThere(Exception):
     """SQL tells of no such table or index."""
 
 
-def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
+def sql_connection(
+    url: str, answer_timeout_s: float = ANSWER_TIMEOUT_S
+) -> pymysql.connections.Connection[Any]:
     """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
 
-    Without a timeout, answers are waited for as long as they take.
+    Each answer is waited for so long, and the greeting for GREETING_TIMEOUT_S.
 
     Raises ValueError, pymysql.err.OperationalError.
     """
     parts, port = _parts_of(url)
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
-    query = dict(urllib.parse.parse_qsl(parts.query))
+    options = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+    query = dict(options)
+    if parts.query and (len(options) != 1 or not query.get("unix_socket")):
+        # Who writes tls=1 must not be served in clear text. The name may be a piece of a password.
+        raise ValueError("a SQL URL takes ?unix_socket=PATH and nothing else: there is no TLS to SQL")
     try:
         user = urllib.parse.unquote_to_bytes(parts.username or "")
         password = urllib.parse.unquote_to_bytes(parts.password or "")  # of a str, only letters of latin1
     except UnicodeEncodeError:  # its text would be the password
         raise ValueError(f"SQL URL: no UTF-8 ({PERCENT_ENCODE})") from None
     try:
-        return pymysql.connect(
+        connected = pymysql.connect(
             host=parts.hostname or "127.0.0.1",
             port=port,
             user=user or None,
@@ -58,10 +72,13 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
             unix_socket=query.get("unix_socket"),
             autocommit=True,
             connect_timeout=5,
-            read_timeout=read_timeout_s,
+            read_timeout=GREETING_TIMEOUT_S,
         )
     except RuntimeError as error:  # a library is missing that this account's kind of password takes
         raise ValueError(f"SQL: {error}") from None
+    # Pymysql has one time for both, and no public way to change it later.
+    connected._read_timeout = answer_timeout_s  # type: ignore[attr-defined]
+    return connected
 
 
 def _parts_of(url: str) -> tuple[urllib.parse.SplitResult, int]:
@@ -169,7 +186,7 @@ class Catalog:
             return []
         is_new = self._sql is None
         if self._sql is None:
-            self._sql = sql_connection(self._sql_url)
+            self._sql = sql_connection(self._sql_url, NAMES_TIMEOUT_S)
         try:
             return [str(row[0]) for row in rows_of(self._sql, query, parameters)]
         except pymysql.err.MySQLError as error:

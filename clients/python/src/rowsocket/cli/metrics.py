@@ -37,7 +37,7 @@ Place = tuple[str, str, str]
 
 PLACE = ("schema", "table", "index")
 OPERATIONS = ("find", "insert", "update", "delete", "increment")
-READ_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 10.0
 
 GRANTS = "PROCESS, SHOW VIEW ON *.*"
 DENIED = (1044, 1045, 1142, 1227, 1698)
@@ -81,7 +81,7 @@ class RowSocketCollector(Collector):
         """All figures of now, or that the server did not tell them."""
         with self._lock:
             try:
-                with contextlib.closing(sql_connection(self._sql_url, READ_TIMEOUT_S)) as sql:
+                with contextlib.closing(sql_connection(self._sql_url, ANSWER_TIMEOUT_S)) as sql:
                     found = [*_of_tables(sql, self._indexes_max), *_of_clients(sql)]
                 self.code = ExitCode.OK
             except (pymysql.err.Error, OSError) as error:

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from rich.box import ASCII, HEAVY_HEAD, Box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -171,7 +172,7 @@ def print_table(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
     if is_seen and not _fit(names, rows, Console().width):
         _print_upright(names, rows)
         return
-    table = Table()
+    table = Table(box=_frame())
     for name in names:
         table.add_column(_shown(name, is_seen), overflow="fold")
     for row in rows:
@@ -182,6 +183,11 @@ def print_table(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
     drawn = io.StringIO()
     Console(file=drawn, width=10_000).print(table)  # as wide as it needs
     sys.stdout.write(drawn.getvalue().translate(_FROM_STAND_INS))
+
+
+def _frame() -> Box:
+    """What a table is drawn with: lines, or what stands for them in ASCII."""
+    return HEAVY_HEAD if _is_utf8(sys.stdout) else ASCII
 
 
 def _fit(names: list[str], rows: Sequence[Sequence[str | Text]], width: int) -> bool:
@@ -196,7 +202,7 @@ def _fit(names: list[str], rows: Sequence[Sequence[str | Text]], width: int) -> 
 def _print_upright(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
     console = Console()
     for row in rows:
-        table = Table(show_header=False)
+        table = Table(show_header=False, box=_frame())
         table.add_column(overflow="fold")
         table.add_column(overflow="fold")
         for name, cell in zip(names, row):

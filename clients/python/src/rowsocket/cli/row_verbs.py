@@ -2,6 +2,7 @@
 """The verbs about rows: get, find, count, put, set, delete. `app.py` makes commands of them."""
 
 # No `from __future__ import annotations`: on Python 3.9, typer does not see what text says.
+from collections.abc import Sequence
 from typing import Annotated, Optional, cast
 
 import typer
@@ -27,7 +28,10 @@ IndexName = Annotated[str, typer.Option("--index", "-i", help="By name, or by nu
 AsJson = Annotated[bool, typer.Option("--json", help="JSON: one object a line.")]
 Op = Annotated[str, typer.Option(help="How rows stand to the key: = > >= < <=, or ^= (starts with).")]
 To = Annotated[
-    Optional[str], typer.Option(help="The other end of a range: '<' or '<=' (or '>', '>=') and a value.")
+    Optional[str],
+    typer.Option(
+        help="The other end of a range: '<' or '<=' (or '>', '>=') and a value, of the key's last part."
+    ),
 ]
 Limit = Annotated[int, typer.Option(min=0, max=LARGEST, help="The most rows; 0 = all.")]
 Assignments = Annotated[list[str], typer.Argument(help="NAME=VALUE, NAME:null, NAME:hex=FF00.")]
@@ -53,12 +57,13 @@ def get(
 
 
 def _selection(
-    op: str, to: Optional[str], limit: int, offset: int = 0, reverse: bool = False
+    key: Sequence[rowsocket.Value], to: Optional[str], limit: int, offset: int = 0, reverse: bool = False
 ) -> rowsocket.Selection:
     which: rowsocket.Selection = {"limit": limit or None, "offset": offset}
     if to is not None:
         operator = to[:2] if to[1:2] == "=" else to[:1]
-        end = value_of(to[len(operator) :].strip())
+        # Both ends have the parts before the last one: one value alone would be compared with the first part.
+        end = (*key[:-1], value_of(to[len(operator) :].strip()))
         which["to"] = (cast("rowsocket.RangeOperator", operator), end)
     if reverse:
         which["reverse"] = True
@@ -81,8 +86,9 @@ def find(
     """Print the rows that stand so to the key, in the order of the index. Exit code 1 if there is none."""
     with said_plainly():
         opened = state_of(context).index(table, columns, index)
-        which = _selection(op, to, limit, offset, reverse)
-        rows = opened.find(key_of(key), cast("rowsocket.Operator", op), **which)
+        values = key_of(key)
+        which = _selection(values, to, limit, offset, reverse)
+        rows = opened.find(values, cast("rowsocket.Operator", op), **which)
     if rows or not as_json:
         print_rows(rows, opened.description.columns, as_json)
     if not rows:
@@ -102,8 +108,9 @@ def count(
     with said_plainly():
         state = state_of(context)
         opened = state.connection(READ_PORT).open_index(*state.names_of(table), [], index)
-        which = _selection(op, to, 0)
-        number = opened.count(key_of(key), cast("rowsocket.Operator", op), **which)
+        values = key_of(key)
+        which = _selection(values, to, 0)
+        number = opened.count(values, cast("rowsocket.Operator", op), **which)
     print_json({"count": number}) if as_json else print(number)
 
 
@@ -182,6 +189,7 @@ def delete(
     with said_plainly():
         state = state_of(context)
         opened = state.connection(WRITE_PORT).open_index(*state.names_of(table), [], index)
-        which = _selection(op, to, limit)
-        number = opened.delete(key_of(key), cast("rowsocket.Operator", op), **which)
+        values = key_of(key)
+        which = _selection(values, to, limit)
+        number = opened.delete(values, cast("rowsocket.Operator", op), **which)
     _print_changed(number, as_json)

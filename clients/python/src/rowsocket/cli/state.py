@@ -104,7 +104,8 @@ def said_plainly() -> Iterator[None]:
     try:
         yield
     except TransportError as error:
-        raise _end(ExitCode.NO_ANSWER, str(error)) from None
+        unknown = " (what was asked for may have been done)" if error.outcome_unknown else ""
+        raise _end(ExitCode.NO_ANSWER, f"{error}{unknown}") from None
     except RowSocketError as error:
         raise _end(ExitCode.REFUSED, f"{error.detail or error}{_hint(error)}") from None
     except NotThere as error:

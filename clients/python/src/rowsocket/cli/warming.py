@@ -2,8 +2,14 @@
 """`rowsocket warm`: brings tables and indexes into the buffer pool, at a bounded rate.
 
 An index is walked from its beginning in steps of so many rows. The server reads all of them, and sends the
-last one of a step only, from whose key the next step begins. Where an index is not unique, the rows that have
-the key of that row are counted in one request, so that none is left out.
+last one of a step only. The step ends at the key of this row, and the next one begins behind it. How many
+rows a step has, the server then counts: these are in memory by now.
+
+The text of a key need not be the place of its row: a FLOAT is printed with six digits, an hour of a TIMESTAMP
+comes twice where clocks are put back, and an index may have the beginning of a value only. Steps are between
+keys and not between rows, so no row is left out or counted twice, whatever a key turns into. A step that has
+no rows is tried again with twice as many. So each request passes rows, or reads further than the one before,
+and a walk has an end.
 
 How much is in is what information_schema.INNODB_BUFFER_PAGE says, which is a look at every page of the pool.
 """
@@ -45,13 +51,29 @@ class Target:
     table: str
     index: str
     columns: tuple[str, ...]
-    """Its key parts, as far as they are whole columns."""
-    is_unique: bool
-    """No two rows have the same key, NULLs included."""
+    """Those of its key parts."""
+    lengths: tuple[int | None, ...]
+    """How much of each column the index has, in characters or bytes; None if it has all."""
+    is_descending: bool
+    """Its first part is."""
     rows: int
     """The server's estimate."""
     pages: int | None
     """That the index has on disk, by the server's statistics; None if they are not to be had."""
+
+    @property
+    def operators(self) -> tuple[rowsocket.Operator, rowsocket.Operator, rowsocket.RangeOperator]:
+        """From NULL on, from behind a key on, and up to a key. A descending index has NULL at its end, so it
+        is read backwards.
+        """
+        return ("<=", "<", ">=") if self.is_descending else (">=", ">", "<=")
+
+    def key_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """What the index has of a row."""
+        return tuple(
+            value if length is None or value is None else value[:length]
+            for value, length in zip(row, self.lengths)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +82,7 @@ class Warmed:
 
     target: Target
     rows: int
-    """That were read; some twice, where the index is not unique."""
+    """That were read."""
     pages_in: int | None
     """In the buffer pool now; None if nobody looked."""
 
@@ -118,20 +140,19 @@ def targets(
     pages = _pages_on_disk(sql, database, table)
     listed = rows_of(
         sql,
-        "SELECT index_name, column_name, sub_part IS NULL AND NOT non_unique AND nullable = ''"
+        "SELECT index_name, column_name, sub_part, collation"
         " FROM information_schema.statistics"
         " WHERE table_schema = %s AND table_name = %s AND index_type = 'BTREE'"
         " ORDER BY index_name <> 'PRIMARY', index_name, seq_in_index",
         (database, table),
     )
-    for name, column, keeps_apart in listed:
+    for name, column, length, direction in listed:
         before = found.get(
-            name, Target(database, table, name, (), True, int(rows[0][0] or 0), pages.get(name))
+            name,
+            Target(database, table, name, (), (), direction == "D", int(rows[0][0] or 0), pages.get(name)),
         )
         found[name] = dataclasses.replace(
-            before,
-            columns=(*before.columns, column),
-            is_unique=before.is_unique and bool(keeps_apart),
+            before, columns=(*before.columns, column), lengths=(*before.lengths, length)
         )
     unknown = [name for name in indexes if name not in found]
     if unknown:
@@ -145,18 +166,24 @@ def targets(
 
 def walk(index: rowsocket.Index[Any], target: Target, pace: Pace) -> Iterator[int]:
     """Read all of an index; yields how many more rows were read. Raises RowSocketError."""
+    op, behind, up_to = target.operators
     key: tuple[Any, ...] = (None,)
-    op: rowsocket.Operator = ">="
-    while True:
-        last = index.find(key, op, limit=1, offset=pace.step_rows - 1)
+    # Rows that are added behind it meanwhile are in memory. If they were added quicker than they are read, a
+    # walk to their end would not come to it.
+    end = index.find(key, op, limit=1, reverse=True)
+    step_rows = pace.step_rows
+    while end:
+        last = index.find(key, op, limit=1, offset=step_rows - 1, to=(up_to, target.key_of(end[0])))
         if not last:
             break
-        read = pace.step_rows
-        if not target.is_unique:
-            read += index.count(last[0])
-        key, op = last[0], ">"
-        yield read
-        pace.after(read)
+        next_key = target.key_of(last[0])
+        rows = index.count(key, op, to=(up_to, next_key))
+        yield rows
+        pace.after(max(rows, step_rows))
+        if rows:
+            key, op, step_rows = next_key, behind, pace.step_rows
+        else:
+            step_rows *= 2
     yield index.count(key, op)
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import InvalidCacheBackendError, caches
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.utils.connection import ConnectionDoesNotExist
 
 from rowsocket.django import schema
 from rowsocket.django.cache import RowSocketCache
@@ -40,7 +41,10 @@ class Command(BaseCommand):
             for cache in chosen:
                 self._print(cache, not options["no_event"])
             return
-        connection = connections[options["database"]]
+        try:
+            connection = connections[options["database"]]
+        except ConnectionDoesNotExist:
+            raise CommandError(f"DATABASES has no {options['database']!r}") from None
         if connection.vendor != "mysql":
             raise CommandError(
                 f"DATABASES[{options['database']!r}] is no MariaDB. Pipe the statements into one: "
@@ -61,8 +65,14 @@ class Command(BaseCommand):
 
     def _chosen(self, names: list[str]) -> list[RowSocketCache]:
         found = []
+        unknown = [name for name in names if name not in settings.CACHES]
+        if unknown:
+            raise CommandError(f"CACHES has no {unknown[0]!r} (it has {', '.join(settings.CACHES)})")
         for name in names or settings.CACHES:
-            cache = caches[name]
+            try:
+                cache = caches[name]
+            except InvalidCacheBackendError as error:
+                raise CommandError(f"CACHES[{name!r}]: {error}") from error
             if isinstance(cache, RowSocketCache):
                 found.append(cache)
             elif names:
