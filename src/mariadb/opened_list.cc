@@ -173,8 +173,7 @@ UserVariables user_variables_of(const TABLE_LIST* list) {
       continue;
     }
     // A generated column, and code of a trigger, may read a default, by DEFAULT(column).
-    const bool uses_defaults =
-        one->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr || one != list;
+    const bool uses_defaults = one->lock_type >= TL_FIRST_WRITE || table->vfield != nullptr || one != list;
     for (Field* const* field = table->field; *field != nullptr; ++field) {
       const bool in_default = has_user_variable((*field)->default_value);
       if (has_user_variable((*field)->vcol_info) || (in_default && uses_defaults)) {

@@ -145,9 +145,11 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
     start: Start, binlog_format: str, isolation: str, engine: str, is_locked: bool
 ) -> None:
     """`engine` is that of the table that has the trigger. SQL was asked the same."""
-    options: Options = {"binlog-format": binlog_format, "transaction-isolation": isolation}
-    if engine == "ROCKSDB":
-        options["plugin-load-add"] = "rowsocket;ha_rocksdb"
+    options: Options = {
+        "binlog-format": binlog_format,
+        "transaction-isolation": isolation,
+        **({"plugin-load-add": "rowsocket;ha_rocksdb"} if engine == "ROCKSDB" else {}),
+    }
     server, database = with_reads_into(start, options, engine)
     change = "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE rule SET n = n + 1"
     with server.raw("write") as client, database.session() as other:
