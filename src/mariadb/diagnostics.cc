@@ -68,7 +68,11 @@ bool begins_as_text_of(const THD* thd, const Error& error, uint number) {
 /// A variable of a trigger or a package has the type of a column (`%TYPE`), and DDL has that column's table.
 /// A session that has locks is told so at once, and does not wait.
 bool met_ddl_of_type(const THD* thd, const Error& error) {
-  return error.number == ER_WARN_I_S_SKIPPED_TABLE && begins_as_text_of(thd, error, error.number);
+  if (error.number != ER_WARN_I_S_SKIPPED_TABLE || !begins_as_text_of(thd, error, error.number)) [[likely]] {
+    return false;
+  }
+  const std::string_view format = ER_THD(thd, error.number);  // "Table '%s'.'%s' was skipped since ..."
+  return error.detail().ends_with(format.substr(format.rfind("%s") + 2));
 }
 
 /// Where a session was interrupted while it parsed a trigger, the server keeps the trigger as malformed, with

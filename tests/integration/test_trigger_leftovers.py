@@ -294,6 +294,21 @@ def test_a_variable_waits_for_ddl_of_the_table_that_its_type_comes_from(start: S
     assert database.sql("SELECT kept FROM t") == [("abc",)]
 
 
+def test_what_a_trigger_calls_by_the_number_of_that_lock_is_told_at_once(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TRIGGER closes BEFORE INSERT ON t FOR EACH ROW
+            SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1684, MESSAGE_TEXT = 'Table ''t'' is closed for today'"""
+    )
+    parked_before = server.counter("parked")
+    with server.raw("write") as client:
+        opened = f"P\t1\t{database.name}\tt\t\tid".encode()
+        assert client.ask_all(opened, b"1\t+\t1\t1") == [b"0\t1", b"1\t1\t1684"]
+    assert server.counter("parked") == parked_before
+
+
 def test_user_variables_of_a_trigger_are_removed_as_at_the_end_of_a_session(
     server: RowSocketServer, database: Database
 ) -> None:
