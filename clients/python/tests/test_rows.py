@@ -88,7 +88,7 @@ class Named:
 
 def test_a_field_that_is_not_given_makes_no_row() -> None:
     with (
-        FakeServer(lambda _: None) as server,
+        FakeServer(Peer.until_closed) as server,
         rowsocket.connect(port=server.port, database="app") as connection,
         pytest.raises(TypeError, match="'name' with init=False"),
     ):
@@ -114,5 +114,5 @@ def test_a_field_that_is_not_given_makes_no_row_of_a_task() -> None:
             with pytest.raises(TypeError, match="'name' with init=False"):
                 await connection.table("user", Named)
 
-    with FakeServer(lambda _: None) as server:
+    with FakeServer(Peer.until_closed) as server:
         asyncio.run(talk(server.port))
