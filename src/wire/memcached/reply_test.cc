@@ -144,6 +144,26 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
   EXPECT_EQ(counted(Count::cas_badval, close), 5U) << "what a closed connection has counted stays";
 }
 
+TEST_F(MemcachedTest, a_sum_that_is_told_is_counted_by_its_sign) {
+  const auto counted = [this](Count count, const std::string& command) {
+    const uint64_t before = Tally::sum(count);
+    Reply& reply = *find_of(command).reply;
+    reply.begin_rows(2);
+    tell_row(reply, {Value("13"), Value("0")});
+    reply.end_rows();
+    reply.count();
+    return Tally::sum(count) - before;
+  };
+  for (const char* adds : {"incr a 1\r\n", "ma a\r\n"}) {
+    EXPECT_EQ(counted(Count::incr_hits, adds), 1U) << adds;
+    EXPECT_EQ(counted(Count::decr_hits, adds), 0U) << adds;
+  }
+  for (const char* subtracts : {"decr a 1\r\n", "ma a MD\r\n"}) {
+    EXPECT_EQ(counted(Count::decr_hits, subtracts), 1U) << subtracts;
+    EXPECT_EQ(counted(Count::incr_hits, subtracts), 0U) << subtracts;
+  }
+}
+
 TEST_F(MemcachedTest, a_store_that_finds_no_row_is_counted_by_what_it_compares) {
   const auto counts_missed = [this](const std::string& command) {
     const uint64_t misses = Tally::sum(Count::cas_misses);
