@@ -41,6 +41,31 @@ TEST_F(OpenedSelectionsTest, what_each_session_keeps_counts) {
   EXPECT_EQ(one_kept_.total(), 1000U);
 }
 
+TEST_F(OpenedSelectionsTest, only_what_is_described_alike_is_one_selection) {
+  const SelectionDescription usual{.database = "d", .table = "t", .index = "", .columns = "a"};
+  const auto selection = opened_->find_or_add(usual);
+  EXPECT_EQ(opened_->find_or_add(usual), selection);
+  const auto is_another = [&](auto change) {
+    SelectionDescription changed = usual;
+    change(changed);
+    return opened_->find_or_add(changed) != selection;
+  };
+  using Names = SelectionDescription;
+  EXPECT_TRUE(is_another([](Names& names) { names.database = "e"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.table = "u"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.index = "i"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.columns = "b"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.filter_columns = "b"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.raw = true; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.account = first_account; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.unique_columns = "b"; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.unique_key_parts = 1; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.key_columns_first = true; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.integer_filters = true; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.walked_in_steps = true; }));
+  EXPECT_TRUE(is_another([](Names& names) { names.all_columns = true; }));
+}
+
 TEST_F(OpenedSelectionsTest, what_becomes_smaller_counts_less) {
   const auto selection = open("t");
   keep(one_kept_, one_, *selection, 1000);

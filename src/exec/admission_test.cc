@@ -224,6 +224,13 @@ TEST_F(AdmissionTest, who_has_no_account_any_more_is_no_reader) {
   EXPECT_EQ(ask(client, Ask::nothing()), "ok");
 }
 
+TEST_F(AdmissionTest, whether_an_account_is_there_is_asked_again_in_each_turn) {
+  Connection& client = connect();
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "ok");
+  engine.drop_account(client.client.account.number());
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "error not_authenticated");
+}
+
 TEST_F(AdmissionTest, whether_an_account_is_there_is_asked_again_where_others_came) {
   Connection& client = connect();
   begin();

@@ -138,6 +138,14 @@ TEST_F(GroupTest, a_failed_commit_is_the_answer_to_every_member) {
   EXPECT_EQ(stock("1"), "5");
 }
 
+TEST_F(GroupTest, a_commit_that_fails_when_the_group_runs_again_is_the_answer_to_every_member) {
+  engine.lose_transaction_at_write(3);
+  engine.fail_commit(disk_full);  // the group's own
+  EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("4")}), add_stock("5")}),
+              ElementsAre("ok", "error engine 135", "error engine 135", "error engine 135", "= 1"));
+  EXPECT_EQ(stock("1") + stock("4") + stock("5"), "5710");
+}
+
 TEST_F(GroupTest, a_group_waits_as_one) {
   engine.create_table("shop.log",
                       {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});

@@ -241,6 +241,21 @@ TEST_F(RequestTrailTest, who_may_do_nothing_is_not_told_of) {
                                         "ended 0/0/0 ok"));
 }
 
+TEST_F(RequestTrailTest, who_was_somebody_meanwhile_comes_anew) {
+  class Somebody final : public engine::Identity {
+    [[nodiscard]] uint64_t number() const override { return 7; }
+    [[nodiscard]] std::string account_name() const override { return "somebody"; }
+    [[nodiscard]] uint64_t log_number() const override { return 70; }
+  };
+  ask(one, read("1"));
+  one.client.account.set_outcome(std::make_shared<Somebody>());
+  ask(one, Ask::authenticate("", Authenticate::Method::account));
+  trail.take();
+  ask(one, Ask::authenticate("", Authenticate::Method::nobody));
+  ask(one, Ask::open(0, "shop.item", "", "id"));
+  EXPECT_THAT(trail.take(), testing::Contains("nameless "));
+}
+
 TEST_F(RequestTrailTest, without_memory_for_the_log_a_request_goes_on) {
   trail.refuses_memory = true;
   EXPECT_EQ(ask(one, add_stock("1")), "= 1");

@@ -130,6 +130,16 @@ TEST_F(CountedRequestsTest, a_commit_that_fails_makes_errors_of_its_writes) {
   EXPECT_EQ(figures("PRIMARY").rows_changed, 0U);
 }
 
+TEST_F(CountedRequestsTest, members_of_a_group_that_fails_count_as_they_are_answered) {
+  const auto add_to = [](const std::string& id) { return Ask::find(0, {id}).add({"1"}); };
+  turn(one, {Ask::group({add_to("1"), Ask::insert(9, {"1", "1", "x", "1"})})});
+  EXPECT_EQ(errors("0", ErrorCode::undone_with_group), 1U);
+  EXPECT_EQ(errors("PRIMARY", ErrorCode::engine), 1U);
+  engine.fail_commit(Error(ErrorCode::engine, 135));
+  turn(one, {Ask::group({add_to("1"), add_to("2")})});
+  EXPECT_EQ(errors("0", ErrorCode::engine), 2U);
+}
+
 TEST_F(CountedRequestsTest, members_of_a_group_are_counted_each) {
   turn(one, {Ask::group({Ask::find(0, {"1"}).add({"1"}), Ask::find(1, {"10"}).limit(5)})});
   EXPECT_EQ(requests("0", Work::increment), 1U);

@@ -102,6 +102,18 @@ TEST_F(AllotmentsTest, the_last_connection_of_an_account_that_waits_leaves_nobod
   EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
 }
 
+TEST_F(AllotmentsTest, who_waits_for_a_lock_keeps_its_place_unless_it_does_not_read_its_replies) {
+  ClientConnection& parked = connect();
+  ClientConnection& other = connect();
+  EXPECT_TRUE(asks(parked));
+  parked.state = ClientConnection::State::parked;
+  allotments_.end_turn_of(parked);
+  EXPECT_FALSE(asks(other));
+  parked.stream.output().append("a reply that is not read");
+  allotments_.end_turn_of(parked);
+  EXPECT_TRUE(asks(other));
+}
+
 TEST_F(AllotmentsTest, who_holds_too_much_and_is_away_is_not_closed) {
   settings_.account_bytes_max = 100;
   static_cast<void>(allotments_.use_settings(settings_));

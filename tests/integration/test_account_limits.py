@@ -15,6 +15,7 @@ import pytest
 from support.accounts import OK, ONE_TOO_MANY, PASSWORD, UNAUTHENTICATED, account, client, log_in
 from support.mariadb import Database, RowSocketServer
 from support.raw import ConnectionClosed, RawConnection
+from support.resp import RespConnection
 from support.tree import ServerTree
 
 OPEN = b"P\t0\td\tt\t\tid,a"
@@ -165,6 +166,25 @@ def test_an_account_at_its_limit_keeps_no_other_waiting(own: RowSocketServer) ->
             cursor.execute("ROLLBACK")
         replies = {one.line() for one in flood}
     assert replies == {CHANGED}, "all are served"
+
+
+def test_what_needs_no_table_takes_no_place(own: RowSocketServer) -> None:
+    set_limit(own, "requests", 1)
+    parked = own.counter("parked")
+    with (
+        reader(own, "app") as busy,
+        RespConnection(("127.0.0.1", own.resp_port)) as resp,
+        contextlib.closing(own.connect()) as session,
+        session.cursor() as cursor,
+    ):
+        assert resp.command("AUTH", "app", PASSWORD) == b"+OK\r\n"
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT * FROM d.t WHERE id = 1 FOR UPDATE")
+        busy.send(CHANGE + b"\n")
+        own.wait_until("it has the only place", lambda: own.counter("parked") > parked)
+        assert resp.command("PING") == b"+PONG\r\n"
+        cursor.execute("ROLLBACK")
+        assert busy.line() == CHANGED
 
 
 def test_a_client_that_vanishes_gives_back_its_share(own: RowSocketServer) -> None:

@@ -392,3 +392,17 @@ def test_behind_a_conflict_that_is_over_a_table_is_not_waited_for_in_place(
             assert wire.line() == b"0\t1"
         cluster.catch_up()
         assert other.sql("SELECT id, n FROM d.t ORDER BY id") == [(1, 2), (2, 1), (3, None)]
+
+
+def test_a_write_whose_node_loses_the_cluster_at_its_commit_has_no_reply(cluster: Cluster) -> None:
+    """Whether the other nodes have the row is not known. Here they have not: it never left the node."""
+    cluster[0].sql("CREATE TABLE d.lost (id INT PRIMARY KEY)")
+    cluster.catch_up()
+    node = cluster[1]
+    with node.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tlost\t\tid") == b"0\t1"
+        node.sql("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+        wire.send(b"1\t+\t1\t1\n")  # waits for nodes that are not there, until this one sees that
+        with node.isolated():
+            assert wire.closed()
+    assert rows_everywhere(cluster, "lost") == []

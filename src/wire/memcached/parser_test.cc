@@ -224,6 +224,13 @@ TEST_F(MemcachedTest, a_value_beyond_the_limit_is_swallowed_exactly) {
   EXPECT_EQ(words_of(find_of("get a\r\n").range.key), "a");
 }
 
+TEST_F(MemcachedTest, a_command_may_be_as_long_as_the_limit_with_its_value) {
+  settings.line_bytes_max = 100;
+  const std::string line = "set a 0 0 84\r\n";
+  EXPECT_EQ(request_of(line + std::string(84, 'x') + "\r\n").kind, RequestKind::insert);
+  EXPECT_EQ(answer_to("set a 0 0 85\r\n"), "SERVER_ERROR object too large for cache\r\n");
+}
+
 TEST_F(MemcachedTest, a_value_is_not_swallowed_before_what_came_before_is_final) {
   settings.line_bytes_max = 100;
   EXPECT_TRUE(request_of("set a 0 0 100\r\n").changes_state);

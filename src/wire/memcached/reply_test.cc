@@ -2,7 +2,9 @@
 //
 // Outcomes to bytes: each reply, told what an engine tells it.
 #include <memory>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/refused_memory.h"
 #include "wire/memcached/parser_fixture.h"
@@ -140,6 +142,43 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
     gone.tally.add(Count::cas_badval, 5);
   };
   EXPECT_EQ(counted(Count::cas_badval, close), 5U) << "what a closed connection has counted stays";
+}
+
+TEST_F(MemcachedTest, a_sum_that_is_told_is_counted_by_its_sign) {
+  const auto counted = [this](Count count, const std::string& command) {
+    const uint64_t before = Tally::sum(count);
+    Reply& reply = *find_of(command).reply;
+    reply.begin_rows(2);
+    tell_row(reply, {Value("13"), Value("0")});
+    reply.end_rows();
+    reply.count();
+    return Tally::sum(count) - before;
+  };
+  for (const char* adds : {"incr a 1\r\n", "ma a\r\n"}) {
+    EXPECT_EQ(counted(Count::incr_hits, adds), 1U) << adds;
+    EXPECT_EQ(counted(Count::decr_hits, adds), 0U) << adds;
+  }
+  for (const char* subtracts : {"decr a 1\r\n", "ma a MD\r\n"}) {
+    EXPECT_EQ(counted(Count::decr_hits, subtracts), 1U) << subtracts;
+    EXPECT_EQ(counted(Count::incr_hits, subtracts), 0U) << subtracts;
+  }
+}
+
+TEST_F(MemcachedTest, a_store_that_finds_no_row_is_counted_by_what_it_compares) {
+  const auto counts_missed = [this](const std::string& command) {
+    const uint64_t misses = Tally::sum(Count::cas_misses);
+    const uint64_t stores = Tally::sum(Count::cmd_set);
+    Reply& reply = *find_of(command).reply;
+    reply.changed({});
+    reply.count();
+    return std::pair(Tally::sum(Count::cas_misses) - misses, Tally::sum(Count::cmd_set) - stores);
+  };
+  for (const char* compares : {"cas a 0 0 1 7\r\nx\r\n", "ms a 1 C7\r\nx\r\n"}) {
+    EXPECT_EQ(counts_missed(compares), std::pair(uint64_t{1}, uint64_t{0})) << compares;
+  }
+  for (const char* stores : {"replace a 0 0 1\r\nx\r\n", "ms a 1 MR\r\nx\r\n"}) {
+    EXPECT_EQ(counts_missed(stores), std::pair(uint64_t{0}, uint64_t{1})) << stores;
+  }
 }
 
 TEST(TallyTest, what_a_connection_counts_is_counted_whoever_closed_before) {

@@ -3,6 +3,7 @@
 // What is about the connection and is answered with what the client sent, or with who it is.
 #include <gmock/gmock.h>
 
+#include "base/limits.h"
 #include "wire/resp/parser_fixture.h"
 
 namespace rowsocket::wire::resp::test {
@@ -48,6 +49,14 @@ TEST_F(RespTest, a_switch_of_a_client_is_on_or_off) {
 TEST_F(RespTest, an_exec_with_a_word_too_many_says_the_same_without_a_transaction) {
   EXPECT_EQ(answer_to({"EXEC", "x"}),
             "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command\r\n");
+}
+
+TEST_F(RespTest, a_transaction_has_no_more_commands_than_a_group_may_have) {
+  answer_to({"MULTI"});
+  for (uint32_t count = 0; count < limits::group_requests_max; ++count) {
+    ASSERT_EQ(answer_to({"GET", "a"}), "+QUEUED\r\n") << count;
+  }
+  EXPECT_EQ(answer_to({"GET", "a"}), "-ERR too much between MULTI and EXEC\r\n");
 }
 
 TEST_F(RespTest, a_connection_that_is_reset_has_chosen_no_database) {
