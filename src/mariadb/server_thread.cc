@@ -316,13 +316,10 @@ void ServerThread::end_command() {
   free_root(&memory_.of_command, MYF(MY_KEEP_PREALLOC));
 }
 
-/// What code reads by SELECT ... INTO, or by a cursor, is locked for SQL where the server may log statements
-/// instead of rows. Ours is set to rows already (`Statement::begin`), and is not asked again before its end.
+/// Our statement is set to rows already (`Statement::begin`), and is not asked again before its end.
 void ServerThread::begin_code() {
   noted_.other_code = true;
-  if (global_system_variables.binlog_format != BINLOG_FORMAT_ROW) {
-    thd_->variables.binlog_format = BINLOG_FORMAT_MIXED;
-  }
+  thd_->variables.binlog_format = binlog_format_of_code();
 }
 
 /// SQL removes them. Where an expression of a table knows one by its place, they stay, and are as those that

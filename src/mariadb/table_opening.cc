@@ -221,14 +221,16 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   TABLE_LIST* first = &list_;
   // That the last partition for history is full is a warning.
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
+  thd->variables.binlog_format = ServerThread::binlog_format_of_code();
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->abort_on_warning = was_strict;
-  if (failed || !error.ok() || refuse(list_.table, error)) {
-    return false;
-  }
-  const UserVariables variables = user_variables_of(&list_);
+  const UserVariables variables = user_variables_of(&list_);  // of those that are refused, too
   if (variables != UserVariables::none) [[unlikely]] {
     ServerThread::of(thd).note_kept_variables();
+  }
+  if (failed || !error.ok() || refuse(list_.table, error)) {
+    return false;
   }
   if (variables == UserVariables::used) [[unlikely]] {
     error = Error(ErrorCode::cannot_open_table,

@@ -166,6 +166,21 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
         assert client.line() == b"0\t1"
 
 
+def test_no_row_comes_into_a_table_of_myisam_that_a_trigger_has_read(start: Start) -> None:
+    """MyISAM takes inserts behind its last row beside who only reads it: SQL's triggers lock it for them."""
+    server, database = with_reads_into(start, {"binlog-format": "MIXED"})
+    database.sql("ALTER TABLE rule ENGINE=MyISAM")
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id"))
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n")
+            wait_at_gate(server)  # the trigger has read
+            with pytest.raises(pymysql.err.OperationalError) as raised:
+                other.execute("SET STATEMENT lock_wait_timeout = 1 FOR INSERT INTO rule VALUES (2, 2)")
+            assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+        assert client.line() == b"0\t1"
+
+
 def test_each_request_of_a_turn_reads_what_is_there_when_it_runs(start: Start) -> None:
     """Also where its trigger reads from a snapshot, as one before it has."""
     server, database = with_reads_into(start, {"binlog-format": "ROW"})
