@@ -300,7 +300,7 @@ def test_what_a_trigger_calls_by_the_number_of_that_lock_is_told_at_once(
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY);
         CREATE TRIGGER closes BEFORE INSERT ON t FOR EACH ROW
-            SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1684, MESSAGE_TEXT = 'Table ''t'' is closed for today'"""
+            SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1684, MESSAGE_TEXT = 'Table ''t'' is closed today'"""
     )
     parked_before = server.counter("parked")
     with server.raw("write") as client:

@@ -108,6 +108,17 @@ def test_a_field_that_is_not_given_is_not_left_out(use: Callable[[rowsocket.Inde
         use(users)
 
 
+@dataclasses.dataclass
+class Scaled:
+    id: int
+    scale: dataclasses.InitVar[int]
+
+
+def test_a_class_that_takes_more_than_its_fields_is_refused_before_the_first_row() -> None:
+    with users_of(answering()) as users, pytest.raises(TypeError, match="of its fields alone.*'scale'"):
+        users.as_objects(Scaled)
+
+
 def test_a_field_that_is_not_given_makes_no_row_of_a_task() -> None:
     async def talk(port: int) -> None:
         async with await aio.connect(port=port, database="app") as connection:

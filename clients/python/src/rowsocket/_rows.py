@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import functools
 import inspect
 from collections.abc import Mapping
@@ -85,10 +86,15 @@ def _model_fields(kind: type[Any]) -> Mapping[str, Any]:
 
 def field_names(kind: type[Any]) -> tuple[str, ...]:
     """The columns that a dataclass or a pydantic model names. Raises TypeError for another class, and for a
-    dataclass with a field that its constructor does not take.
+    dataclass whose constructor takes other arguments than its fields.
     """
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return tuple(_field_names(kind))
+        names = tuple(_field_names(kind))
+        try:
+            inspect.signature(kind).bind(**dict.fromkeys(names))
+        except TypeError as error:
+            raise TypeError(f"{kind!r} can not be made of its fields alone: {error}") from None
+        return names
     fields = _model_fields(kind)
     if fields and hasattr(kind, "model_validate"):
         return tuple(fields)
