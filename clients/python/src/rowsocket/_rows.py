@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import functools
 import inspect
 from collections.abc import Mapping
