@@ -115,7 +115,7 @@ class Scaled:
 
 
 def test_a_class_that_takes_more_than_its_fields_is_refused_before_the_first_row() -> None:
-    with users_of(answering()) as users, pytest.raises(TypeError, match="of its fields alone.*'scale'"):
+    with users_of(answering()) as users, pytest.raises(TypeError, match=r"of its fields alone.*'scale'"):
         users.as_objects(Scaled)
 
 
