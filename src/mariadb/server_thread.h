@@ -76,8 +76,8 @@ class ServerThread {
   /// `thd->lex` was used since `begin_command`.
   void note_lex_use() { memory_.lex_is_used = true; }
   /// What a statement whose code reads tables is opened with, and its code runs with: by it the server
-  /// decides whether what is read by SELECT ... INTO, or by a cursor, is locked. For SQL it is where the server
-  /// may log statements instead of rows.
+  /// decides whether what is read by SELECT ... INTO, or by a cursor, is locked. For SQL it is where the
+  /// server may log statements instead of rows.
   [[nodiscard]] static ulong binlog_format_of_code() {
     return global_system_variables.binlog_format == BINLOG_FORMAT_ROW ? BINLOG_FORMAT_ROW
                                                                       : BINLOG_FORMAT_MIXED;
