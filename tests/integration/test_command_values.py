@@ -116,6 +116,13 @@ def test_the_other_end_of_a_range_is_one_of_the_last_part(run: Run, database: Da
     assert done_well(run, "count", "two", "1", "--op", ">=", "--to", "<3") == "2\n"
 
 
+def test_the_other_end_of_a_range_is_taken_as_it_stands(run: Run, database: Database) -> None:
+    database.sql("CREATE TABLE t (name VARCHAR(9) PRIMARY KEY)")
+    database.sql("INSERT INTO t VALUES (' a'), (' x'), ('=x'), ('a'), ('x')")
+    for to, count in (("< x", 1), ("<=x", 5), ("<:text==x", 2)):
+        assert done_well(run, "count", "t", "", "--op", ">=", "--to", to) == f"{count}\n", to
+
+
 def test_a_negative_number_is_a_value(run: Run, database: Database) -> None:
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, d DECIMAL(5,2), h TIME, KEY by_d (d), KEY by_h (h))")
     done_well(run, "put", "t", "id=-1", "d=-.5", "h=-12:30:00")

@@ -148,8 +148,8 @@ TEST_F(MemcachedTest, a_sum_that_is_told_is_counted_by_its_sign) {
   const auto counted = [this](Count count, const std::string& command) {
     const uint64_t before = Tally::sum(count);
     Reply& reply = *find_of(command).reply;
-    reply.begin_rows(2);
-    tell_row(reply, {Value("13"), Value("0")});
+    reply.begin_rows(4);
+    tell_row(reply, {Value("13"), Value("0"), Value("1"), Value("0")});
     reply.end_rows();
     reply.count();
     return Tally::sum(count) - before;

@@ -63,7 +63,7 @@ def _selection(
     if to is not None:
         operator = to[:2] if to[1:2] == "=" else to[:1]
         # Both ends have the parts before the last one: one value alone would be compared with the first part.
-        end = (*key[:-1], value_of(to[len(operator) :].strip()))
+        end = (*key[:-1], value_of(to[len(operator) :]))
         which["to"] = (cast("rowsocket.RangeOperator", operator), end)
     if reverse:
         which["reverse"] = True
