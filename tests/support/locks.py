@@ -7,9 +7,13 @@ import contextlib
 import time
 from collections.abc import Iterator
 
+import pymysql
+import pytest
+
 from support.mariadb import Database, MariaDB
 
 _INNODB_TRX_IS_OLD_S = 0.11
+_LOCK_WAIT_TIMEOUT = 1205
 
 
 def wait_for_a_row_lock_wait(server: MariaDB) -> None:
@@ -50,6 +54,13 @@ def wait_for_state(server: MariaDB, state: str, *, of_worker: bool) -> None:
         f"SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s AND host {sign} 'rowsocket'"
     )
     server.wait_until(state, lambda: server.value(query, [state]) > 0)
+
+
+def assert_waits(session: pymysql.cursors.Cursor, statement: str) -> None:
+    """The statement waits for a lock, for longer than it may."""
+    with pytest.raises(pymysql.err.OperationalError) as raised:
+        session.execute(statement)
+    assert raised.value.args[0] == _LOCK_WAIT_TIMEOUT
 
 
 @contextlib.contextmanager
