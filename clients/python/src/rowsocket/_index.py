@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable
-from typing import Any, Callable, Generic, Literal, TypeVar, cast
+from typing import Any, Callable, Generic, Literal, Optional, TypeVar, cast
 
 from rowsocket._protocol import Reply, Value, decode_bytes, decode_text, encode_value
 from rowsocket._rows import row_as, row_as_dict, row_as_tuple
@@ -65,6 +65,11 @@ class IndexDescription(Generic[R]):
     def with_columns(self, columns: tuple[str, ...]) -> IndexDescription[R]:
         """The same index with other columns."""
         return dataclasses.replace(self, columns=columns)
+
+    @functools.cached_property
+    def has_typed_tuples(self) -> bool:
+        """Whether rows are tuples of typed values."""
+        return self.values == "typed" and self.make_row is row_as_tuple
 
     def encode(self, value: Value) -> bytes:
         """The token of a value. Raises TypeError, ValueError."""
@@ -182,3 +187,18 @@ class Request(Generic[T]):
     """The result for an ok reply."""
     in_group: bool = False
     """True if the request can only be sent together with others: it is never sent again by itself."""
+
+
+class RowRequest(Request[Optional[R]]):
+    """A request for one row. What they have in common is the class's: no other request is made so often."""
+
+    writes = False
+    in_group = False
+
+    def __init__(self, index: IndexDescription[R], tail: bytes) -> None:
+        self.description = self.index = index
+        self.tail = tail
+
+    def interpret(self, reply: Reply) -> R | None:
+        """The row; None if there is none."""
+        return self.index.first_row(reply)

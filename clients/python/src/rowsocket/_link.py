@@ -128,9 +128,14 @@ class Link:
             return False
         try:
             try:
-                unsent = unsent[self._socket.send(unsent, self._at_once) :]
-                if not unsent:
-                    self.session.feed(self._socket.recv(RECEIVE_BYTES))
+                sent = self._socket.send(unsent, self._at_once)
+                if sent < len(unsent):
+                    unsent = unsent[sent:]
+                else:
+                    unsent = b""
+                    data = self._socket.recv(RECEIVE_BYTES)
+                    if not self.session.take_alone(pending, data):
+                        self.session.feed(data)
             except BlockingIOError:  # it takes longer
                 pass
             if not pending.done:

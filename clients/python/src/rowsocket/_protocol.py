@@ -58,7 +58,7 @@ Value = Union[
 """What can be sent for a column. All but bytes travel as text in UTF-8, as SQL would write it."""
 
 NULL = b"\x00"
-_NULL_BYTE, _ESCAPE_BYTE = 0, 1
+NULL_BYTE, ESCAPE_BYTE = 0, 1
 """The same, and what an escape begins with, as numbers: those are found ten times as fast in bytes."""
 _NOW_TOKEN = b"\x01t"
 
@@ -84,7 +84,7 @@ def escape(data: bytes) -> bytes:
 
 def unescape(token: bytes) -> bytes:
     """The bytes of a value from its token, which is not NULL. Raises ProtocolError if an escape is none."""
-    if _ESCAPE_BYTE not in token:
+    if ESCAPE_BYTE not in token:
         return token
     wrong = _NO_ESCAPE.search(token)
     if wrong is not None:
@@ -158,7 +158,7 @@ def decode_text(token: bytes) -> str | None:
     """
     if token == NULL:
         return None
-    return (unescape(token) if _ESCAPE_BYTE in token else token).decode("utf-8")
+    return (unescape(token) if ESCAPE_BYTE in token else token).decode("utf-8")
 
 
 _LAST_REPLIES = ((2, [b"toolong"]), (3, [b"tls"]))
@@ -231,4 +231,4 @@ def parse_reply(line: bytes) -> Reply:
         if not (first.isdigit() and second.isdigit()) or max(len(first), len(second)) > _NUMBER_DIGITS_MAX:
             raise ProtocolError("reply", f"not a reply: {line[:100]!r}")
         code, count = int(first), int(second)
-    return Reply(code, count, tokens, not (_NULL_BYTE in line or _ESCAPE_BYTE in line))
+    return Reply(code, count, tokens, not (NULL_BYTE in line or ESCAPE_BYTE in line))

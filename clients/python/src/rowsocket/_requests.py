@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, cast
 
-from rowsocket._index import IndexDescription, Request, column_names
+from rowsocket._index import IndexDescription, Request, RowRequest, column_names
 from rowsocket._protocol import Reply, Value
 from rowsocket._rows import DataclassRow, ModelRow, by_name
 from rowsocket._selection import Filter, Key, Operator, Selected, Selection, select
@@ -41,8 +41,11 @@ def get(
     columns  instead of the index's (RowSocket only)
     """
     if columns is None and index.columns:  # the commonest, made without `select`, which would say the same
+        first = key[0] if len(key) == 1 else None
+        if type(first) is int:  # the commonest of them; `index.encode` would say the same
+            return RowRequest(index, b"=\t1\t%d\t1\t0" % first)
         values = b"\t".join(map(index.encode, key))
-        return Request(index, b"=\t%d\t%b\t1\t0" % (len(key), values), False, index.first_row)
+        return RowRequest(index, b"=\t%d\t%b\t1\t0" % (len(key), values))
     which = Selection() if columns is None else Selection(columns=columns)
     selected = select(index, key, "=", 1, which, tells_rows=True)
     return _read(selected, lambda reply: next(iter(selected.index.rows(reply, selected.columns)), None))

@@ -15,10 +15,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from rowsocket._index import IndexDescription, OtherTypes, Request
-from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
+from rowsocket._index import IndexDescription, OtherTypes, Request, RowRequest
+from rowsocket._protocol import ESCAPE_BYTE, NULL_BYTE, Reply, ReplyParser, decode_text, encode_value
 from rowsocket._rows import RowRefused
-from rowsocket._types import PLAIN_DECODERS, Decoder, decoder_of
+from rowsocket._types import PLAIN_DECODERS, Decoder, Zone, decoder_of
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
@@ -155,6 +155,8 @@ class _Opened:
 
     def __init__(self, id: int) -> None:
         self.id = id
+        self.begin = b"%d\t" % id
+        """What a request to it begins with."""
         self.error: RowSocketError | None = None
         self.decoders: tuple[Decoder, ...] | None = None
         """What makes values of its columns, if the server told their types."""
@@ -162,6 +164,42 @@ class _Opened:
         """What does so if a reply is plain."""
         self.asked_s = 0.0
         """When the types were asked for, by time.monotonic()."""
+        self._row_begin: bytes | None = None
+        """What a reply with rows begins with, if the server told the types, and none is bytes."""
+        self._width = 0
+        self._others: list[tuple[int, Decoder]] = []
+        """The columns that are no text, by their positions."""
+
+    def take_types(self, sql_types: Sequence[str], zone: Zone) -> None:
+        """The server told the types."""
+        self.decoders = tuple(decoder_of(sql_type, zone) for sql_type in sql_types)
+        self.plain_decoders = tuple(PLAIN_DECODERS.get(decoder, decoder) for decoder in self.decoders)
+        self._others = [
+            (position, decoder)
+            for position, decoder in enumerate(self.plain_decoders)
+            if decoder is not bytes.decode
+        ]
+        self._row_begin = None if bytes in self.plain_decoders else b"0\t%d\t" % len(sql_types)
+        self._width = len(sql_types)
+
+    def plain_row(self, data: bytes) -> tuple[Any, ...] | None:
+        """The row that the bytes are; None if they are anything but one reply with one row, without NULL and
+        escapes, of the types that were told. The row is decoded as a whole: most columns are text.
+        """
+        begin = self._row_begin
+        if begin is None or not data.startswith(begin) or data.find(b"\n") != len(data) - 1:
+            return None
+        if NULL_BYTE in data or ESCAPE_BYTE in data:
+            return None
+        try:
+            values: list[Any] = data[len(begin) : -1].decode().split("\t")
+            if len(values) != self._width:
+                return None
+            for position, decode in self._others:
+                values[position] = decode(values[position].encode())
+        except (ValueError, ArithmeticError):  # other types than those that were told
+            return None
+        return tuple(values)
 
 
 class _Awaiting(Protocol):
@@ -295,12 +333,27 @@ class Session:
         pending.was_sent = True
         pending._opened = opened
         self._awaiting.append(pending)
-        return b"%d\t%b\n" % (opened.id, request.tail)
+        return b"%b%b\n" % (opened.begin, request.tail)
 
     @property
     def awaits_reply(self) -> bool:
         """True if something was asked that has no answer yet."""
         return bool(self._awaiting)
+
+    def take_alone(self, pending: Pending[Any], data: bytes) -> bool:
+        """Settle what `encode_alone` began, if it is a `get` of typed values as a tuple, and the bytes are
+        its row, plain and whole. `feed` would do the same, in more time. False if not: then nothing was done.
+        """
+        request, opened = pending._request, pending._opened
+        if opened is None or type(request) is not RowRequest or not request.index.has_typed_tuples:
+            return False
+        row = opened.plain_row(data)
+        if row is None:
+            return False
+        pending._result = row
+        pending.done = True
+        self._awaiting.clear()  # last: whoever is interrupted before it closes the connection
+        return True
 
     def feed(self, data: bytes) -> None:
         """Settle what the bytes answer. Whatever it raises, the connection is to be closed and `fail` called:
@@ -330,6 +383,4 @@ def _nothing(_: Reply) -> None:
 
 def _take_types(opened: _Opened, reply: Reply, description: IndexDescription[Any]) -> None:
     if len(reply.tokens) == len(description.columns):  # else the server tells no types
-        types = [decode_text(token) or "" for token in reply.tokens]
-        opened.decoders = tuple(decoder_of(sql_type, description.zone) for sql_type in types)
-        opened.plain_decoders = tuple(PLAIN_DECODERS.get(decoder, decoder) for decoder in opened.decoders)
+        opened.take_types([decode_text(token) or "" for token in reply.tokens], description.zone)
