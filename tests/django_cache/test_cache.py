@@ -377,12 +377,17 @@ def test_the_command_prints_statements_that_make_the_table(tables: str, server: 
         (["nope"], "CACHES has no 'nope'"),
         (["broken"], "CACHES\\['broken'\\]: .*rowsocket.nothing"),
         ([], "CACHES\\['broken'\\]: .*rowsocket.nothing"),
+        (["elsewhere"], "CACHES\\['elsewhere'\\]: a cache of RowSocket: .*http://"),
         (["default", "--database", "nope"], "DATABASES has no 'nope'"),
     ],
 )
 def test_what_the_command_is_told_wrongly_is_an_error_of_the_command(words: list[str], says: str) -> None:
     mine = {"BACKEND": "rowsocket.django.cache.RowSocketCache", "LOCATION": "rowsocket://127.0.0.1/app"}
-    caches = {"default": mine, "broken": {"BACKEND": "rowsocket.nothing.Cache"}}
+    caches = {
+        "default": mine,
+        "broken": {"BACKEND": "rowsocket.nothing.Cache"},
+        "elsewhere": {**mine, "LOCATION": "http://127.0.0.1/app"},
+    }
     with override_settings(CACHES=caches), pytest.raises(CommandError, match=says):
         call_command("createrowsocketcache", *words)
 

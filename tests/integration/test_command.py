@@ -10,6 +10,7 @@ import shlex
 import signal
 import urllib.parse
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pymysql
 import pytest
@@ -205,6 +206,22 @@ def test_a_server_that_stands_still_completes_nothing(
         assert completions(state, "get shop.us") == []
     finally:
         shop.process.send_signal(signal.SIGCONT)
+
+
+def test_names_are_not_asked_for_once_more_where_nothing_answers(
+    shop: RowSocketServer, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "NAMES_TIMEOUT_S", 0.5)
+    assert completions(state, "get shop.us") == ["get shop.user"]  # there is a connection now
+    connect = Mock(wraps=catalog.sql_connection)
+    monkeypatch.setattr(catalog, "sql_connection", connect)
+    assert shop.process is not None
+    shop.process.send_signal(signal.SIGSTOP)
+    try:
+        assert completions(state, "get shop.us") == []
+    finally:
+        shop.process.send_signal(signal.SIGCONT)
+    connect.assert_not_called()
 
 
 def test_names_are_completed(state: State) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pymysql.err import OperationalError
 from typer.testing import CliRunner
 
 from fake_server import FakeServer, Peer
@@ -31,3 +32,14 @@ def test_what_a_url_of_sql_can_not_say_is_refused(query: str) -> None:
     with pytest.raises(ValueError, match="no TLS to SQL") as raised:
         catalog.sql_connection(f"mysql://app@127.0.0.1:1/?{query}")
     assert "hush" not in str(raised.value)
+
+
+def test_a_host_beside_a_socket_is_refused_for_it_would_not_be_asked() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        catalog.sql_connection("mysql://app@192.0.2.1/?unix_socket=/run/sql")
+
+
+@pytest.mark.parametrize("host", ["", "localhost"])
+def test_this_machine_may_stand_beside_a_socket(host: str) -> None:
+    with pytest.raises(OperationalError, match="No such file"):
+        catalog.sql_connection(f"mysql://app@{host}/?unix_socket=/nowhere/sql")

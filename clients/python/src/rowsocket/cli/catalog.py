@@ -43,7 +43,8 @@ class NotThere(Exception):
 def sql_connection(
     url: str, answer_timeout_s: float = ANSWER_TIMEOUT_S
 ) -> pymysql.connections.Connection[Any]:
-    """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
+    """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH],
+    where a HOST beside PATH can only be localhost.
 
     Each answer is waited for so long, and the greeting for GREETING_TIMEOUT_S.
 
@@ -57,6 +58,8 @@ def sql_connection(
     if parts.query and (len(options) != 1 or not query.get("unix_socket")):
         # Who writes tls=1 must not be served in clear text. The name may be a piece of a password.
         raise ValueError("a SQL URL takes ?unix_socket=PATH and nothing else: there is no TLS to SQL")
+    if query and parts.hostname not in (None, "localhost"):
+        raise ValueError("a SQL URL takes a HOST or ?unix_socket=PATH, not both")
     try:
         user = urllib.parse.unquote_to_bytes(parts.username or "")
         password = urllib.parse.unquote_to_bytes(parts.password or "")  # of a str, only letters of latin1
@@ -193,6 +196,6 @@ class Catalog:
             if is_refusal(error):
                 raise
             self.close()
-            if is_new:
+            if is_new or isinstance(error.__context__, TimeoutError):  # it will not answer a new one
                 raise
         return self._ask(query, *parameters)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import InvalidCacheBackendError, caches
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.connection import ConnectionDoesNotExist
@@ -71,7 +72,7 @@ class Command(BaseCommand):
         for name in names or settings.CACHES:
             try:
                 cache = caches[name]
-            except InvalidCacheBackendError as error:
+            except (ImproperlyConfigured, InvalidCacheBackendError) as error:
                 raise CommandError(f"CACHES[{name!r}]: {error}") from error
             if isinstance(cache, RowSocketCache):
                 found.append(cache)
