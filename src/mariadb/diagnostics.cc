@@ -87,26 +87,8 @@ bool is_of_interrupted_parser(const THD* thd, const Error& error) {
          !begins_as_text_of(thd, error, ER_ERROR_IN_UNKNOWN_TRIGGER_BODY);
 }
 
-}  // namespace
-
-void clear_diagnostics(THD* thd) {
-  if (thd->killed == KILL_BAD_DATA || thd->killed == KILL_BAD_DATA_HARD) {
-    thd->reset_kill_query();
-  }
-  thd->clear_error(true);
-  // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in
-  // the same statement, and the parser of triggers fails where it is set.
-  thd->is_fatal_error = false;
-  forget_conditions(thd);
-}
-
-void forget_conditions(THD* thd) {
-  if (thd->get_stmt_da()->warn_count() > 0) [[unlikely]] {
-    thd->get_stmt_da()->clear_warning_info(thd->query_id);
-  }
-}
-
-Error take_server_error(THD* thd, ErrorCode fallback) {
+/// See take_server_error.
+Error take_error(THD* thd, ErrorCode fallback) {
   if (Galera::is_aborted(thd)) [[unlikely]] {
     clear_diagnostics(thd);
     return Galera::conflict();  // whatever it was interrupted in
@@ -117,12 +99,6 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     // As at the end of a statement of SQL: one wait that a KILL cuts short leaves no error
     // (TABLE_SHARE::wait_for_old_version).
     thd->send_kill_message();
-  }
-  // A cache of the binlog that finds no room in tmpdir tells it as mysys does. The server does not look for
-  // that.
-  const bool is_of_files = area->is_error() && area->sql_errno() <= EE_ERROR_LAST;
-  if (is_of_files || mysql_bin_log.check_write_error(thd)) [[unlikely]] {
-    ServerThread::of(thd).note_log_refusal();
   }
   if (area->is_error()) {
     error.number = static_cast<int>(area->sql_errno());
@@ -146,17 +122,38 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   return error;
 }
 
-// No file that is missed in an opening is one of the binlog, to which an opening writes nothing.
-Error take_error_of_opening(THD* thd) {
-  ServerThread& thread = ServerThread::of(thd);
-  const bool had_refusal = thread.take_log_refusal();
-  Error error = take_server_error(thd, ErrorCode::cannot_open_table);
-  static_cast<void>(thread.take_log_refusal());
-  if (had_refusal) {
-    thread.note_log_refusal();
+}  // namespace
+
+void clear_diagnostics(THD* thd) {
+  if (thd->killed == KILL_BAD_DATA || thd->killed == KILL_BAD_DATA_HARD) {
+    thd->reset_kill_query();
   }
-  return error;
+  thd->clear_error(true);
+  // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in
+  // the same statement, and the parser of triggers fails where it is set.
+  thd->is_fatal_error = false;
+  forget_conditions(thd);
 }
+
+void forget_conditions(THD* thd) {
+  if (thd->get_stmt_da()->warn_count() > 0) [[unlikely]] {
+    thd->get_stmt_da()->clear_warning_info(thd->query_id);
+  }
+}
+
+Error take_server_error(THD* thd, ErrorCode fallback) {
+  // A cache of the binlog that finds no room in tmpdir tells it as mysys does. The server does not look for
+  // that.
+  const Diagnostics_area* const area = thd->get_stmt_da();
+  const bool is_of_files = area->is_error() && area->sql_errno() <= EE_ERROR_LAST;
+  if ((is_of_files || mysql_bin_log.check_write_error(thd)) && !Galera::is_aborted(thd)) [[unlikely]] {
+    ServerThread::of(thd).note_log_refusal();
+  }
+  return take_error(thd, fallback);
+}
+
+// No file that is missed in an opening is one of the binlog, to which an opening writes nothing.
+Error take_error_of_opening(THD* thd) { return take_error(thd, ErrorCode::cannot_open_table); }
 
 bool took_too_much_memory(const THD* thd) {
   return thd->killed == KILL_QUERY && thd->killed_err != nullptr &&
