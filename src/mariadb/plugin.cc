@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/invariant.h"
@@ -20,6 +21,7 @@
 #include "mariadb/variables.h"
 #include "request/counters.h"
 #include "server/server.h"
+#include "server/thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -55,6 +57,39 @@ struct Plugin {
 // Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of
 // this plugin's variables. There is none where the plugin is loaded and serves nobody.
 std::unique_ptr<Plugin> plugin;
+
+/// Stops the server where `unload` can not, before the library goes.
+class Stopper {
+ public:
+  Stopper() = default;
+  ~Stopper() { join(); }
+  Stopper(const Stopper&) = delete;
+  Stopper& operator=(const Stopper&) = delete;
+
+  void begin() {
+    std::string failure;
+    const bool is_started = server::start_thread(
+        thread_, "rowsocket-stop",
+        [] {
+          my_thread_init();
+          plugin->server.stop();
+          my_thread_end();
+        },
+        failure);
+    if (!is_started) {
+      sql_print_error("rowsocket: serves on: %s", failure.c_str());
+    }
+  }
+  void join() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+ private:
+  std::thread thread_;
+};
+Stopper stopper;
 
 void settings_changed(const Settings& settings) {
   if (plugin != nullptr) {
@@ -142,6 +177,7 @@ bool start(st_plugin_int& own, std::string& failure) {
 
 void stop() {
   show_in_schema_tables(nullptr);
+  stopper.join();
   if (plugin != nullptr) {
     plugin->server.stop();
     plugin.reset();
@@ -163,7 +199,18 @@ int load(void* own) {
   return 1;
 }
 
+/// The server ends a plugin in the thread that gives back the last of what uses it: the code of a trigger that
+/// names a variable of ours, say. One of our own threads can neither wait for itself nor lose its code. So the
+/// server is told that the plugin is busy: it keeps the library, and does not ask again.
 int unload(void*) {
+  if (server::is_own_thread()) [[unlikely]] {
+    sql_print_warning(
+        "rowsocket: stops, and can be installed again when the server has been restarted: the code of a trigger "
+        "or routine has kept it loaded behind UNINSTALL, for it names a variable of RowSocket");
+    show_in_schema_tables(nullptr);
+    stopper.begin();
+    return 1;
+  }
   stop();
   return 0;
 }

@@ -8,6 +8,13 @@
 #include <utility>
 
 namespace rowsocket::server {
+namespace {
+
+thread_local bool is_own = false;
+
+}  // namespace
+
+bool is_own_thread() { return is_own; }
 
 bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body,
                   std::string& failure) {
@@ -22,7 +29,10 @@ bool start_thread(std::thread& thread, const std::string& name, std::function<vo
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   bool started = true;
   try {
-    thread = std::thread(std::move(body));
+    thread = std::thread([body = std::move(body)] {
+      is_own = true;
+      body();
+    });
     ::pthread_setname_np(thread.native_handle(), name.c_str());
   } catch (const std::exception& error) {
     failure = "can not start the thread " + name + ": " + error.what();

@@ -14,4 +14,7 @@ namespace rowsocket::server {
 [[nodiscard]] bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body,
                                 std::string& failure);
 
+/// True on a thread that `start_thread` has started.
+[[nodiscard]] bool is_own_thread();
+
 }  // namespace rowsocket::server

@@ -116,6 +116,28 @@ def test_uninstall_does_not_wait_for_a_row_lock_that_a_client_waits_for(start: S
     assert server.value("SELECT n FROM app.t WHERE k = 1") == 0
 
 
+@pytest.mark.parametrize("releases", ["CREATE FUNCTION app.other() RETURNS INT NO SQL RETURN 1", None])
+def test_uninstall_where_a_worker_of_its_own_ends_the_plugin(start: Start, releases: str | None) -> None:
+    """The code that a trigger runs names a variable of the plugin, and keeps it loaded. A worker is the last
+    that has this code: any other routine that is made lets it go, and so does the end of the server."""
+    server = start(EmptyServer)
+    make_table(server)
+    server.sql("INSTALL SONAME 'rowsocket'")
+    server.sql("CREATE FUNCTION app.detail() RETURNS INT READS SQL DATA RETURN @@rowsocket_error_detail")
+    server.sql("CREATE TRIGGER app.calls BEFORE UPDATE ON app.t FOR EACH ROW SET NEW.n = app.detail()")
+    change = b"1\t=\t1\t1\t1\t0\tU\t5"
+    with server.raw("write") as client:
+        assert opened(client, columns="n").ask(change) == b"0\t1\t1"
+        server.sql("UNINSTALL SONAME 'rowsocket'")
+        if releases is not None:
+            server.sql(releases)
+            with contextlib.suppress(ConnectionClosed):
+                while True:
+                    client.ask(change)
+            wait_for_end_of_threads(server)
+    server.restart()  # fails if the server died, or hangs
+
+
 def test_shutdown_with_clients_connected(start: Start) -> None:
     server = start(RowSocketServer)
     make_table(server)
