@@ -7,6 +7,7 @@ What it raises reaches the caller, who may go on: with the types of the columns,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dis
 import itertools
 import sys
@@ -18,7 +19,7 @@ import pytest
 
 import rowsocket
 from fake_server import FakeServer, Peer
-from rowsocket import ConnectionPool, _index, _places, _session, aio, pool
+from rowsocket import ConnectionPool, _idle, _index, _places, _session, aio, pool
 from rowsocket._index import Request, describe
 from rowsocket._link import Place, Places
 from rowsocket._options import Deadline
@@ -27,7 +28,7 @@ from test_places import PATIENT, free_of
 from test_typed import ONE_ROW, SEEN
 from typed_table import COLUMNS, answering, opens
 
-STEPS_OF = {module.__file__ for module in (_places, pool)}
+STEPS_OF = {module.__file__ for module in (_idle, _places, pool)}
 INDEX = describe("app", "user", ["id"], "PRIMARY", ())
 REQUEST = Request(INDEX, b"=\t1\t1\t1\t0", False, INDEX.first_row)
 
@@ -155,36 +156,44 @@ class Standing:
     _connected = _execute = _open_within = _run = do_nothing
 
 
-def is_interrupted(call: Callable[[], object], step: int) -> bool:
-    """Call, and raise at this step of the pool's code, from 1; False if there are not so many.
+def sound_alarm() -> None:
+    raise Alarm
+
+
+def is_interrupted(call: Callable[[], object], step: int, by: Callable[[], object] = sound_alarm) -> bool:
+    """Call, and call `by` at this step of the pool's code, from 1; False if there are not so many.
 
     A step is an instruction of Python's virtual machine. Nothing is interrupted more than once.
     """
     steps = itertools.count(1)
+    is_met = False
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal is_met
         if frame.f_code.co_filename not in STEPS_OF:
             return None
         frame.f_trace_opcodes = True
         code = frame.f_code.co_code[frame.f_lasti]
         if event == "opcode" and code not in OF_EXCEPT and next(steps) == step:
-            raise Alarm
+            is_met = True
+            by()
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
-    try:
-        call()
-    except Alarm:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
+    with contextlib.suppress(Alarm):
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+    return is_met
 
 
-def interrupted_at_each_step(call: Callable[[], object]) -> Iterator[int]:
+def interrupted_at_each_step(
+    call: Callable[[], object], by: Callable[[], object] = sound_alarm
+) -> Iterator[int]:
     is_interrupted(call, 0)  # no step is: Python 3.12 tells them from the second time on
-    return itertools.takewhile(lambda step: is_interrupted(call, step), itertools.count(1))
+    return itertools.takewhile(lambda step: is_interrupted(call, step, by), itertools.count(1))
 
 
 def borrow(of: ConnectionPool) -> None:
@@ -208,6 +217,18 @@ def test_no_interrupt_of_a_call_takes_a_place_of_a_pool_for_good(
     used = ConnectionPool(max_size=2)
     step = 0
     for step in interrupted_at_each_step(lambda: call(used)):
+        assert free_of(used._places, 3) == 2, f"at step {step}"
+    assert step > 50
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_handler_may_use_the_pool_that_it_interrupts(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[ConnectionPool], object]
+) -> None:
+    monkeypatch.setattr(pool, "Connection", Standing)
+    used = ConnectionPool(max_size=2)
+    step = 0
+    for step in interrupted_at_each_step(lambda: call(used), by=lambda: call(used)):
         assert free_of(used._places, 3) == 2, f"at step {step}"
     assert step > 50
 

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
-import threading
+import collections
 from typing import Generic, TypeVar
 
 C = TypeVar("C")
 
 
 class Idle(Generic[C]):
-    """The unused connections, the last used on top. Threads may share it."""
+    """The unused connections, the last used on top. Threads may share it.
+
+    No lock is around it, as around `Places`: a signal's handler that uses the pool, too, would wait for it
+    for ever. Each step is one call of a deque, which is whole by itself.
+    """
 
     def __init__(self, idle_timeout_s: float) -> None:
         self._idle_timeout_s = idle_timeout_s
-        self._unused: list[tuple[C, float]] = []
+        self._unused: collections.deque[tuple[C, float]] = collections.deque()
+        """Each with the time since when it is unused. The one that was used last is the last."""
         self._closed = False
-        self._lock = threading.Lock()  # guards the two above
 
     @property
     def closed(self) -> bool:
@@ -27,25 +31,46 @@ class Idle(Generic[C]):
         """The connection used last (None: make one), and those to close because they were unused for too
         long.
         """
-        oldest_s = now_s - self._idle_timeout_s
+        expired = self._take_expired(now_s - self._idle_timeout_s)
+        try:
+            return self._unused.pop()[0], expired
+        except IndexError:
+            return None, expired
+
+    def _take_expired(self, oldest_s: float) -> list[C]:
         expired: list[C] = []
-        with self._lock:
-            unused = self._unused
-            if unused and unused[0][1] < oldest_s:
-                expired = [connection for connection, since_s in unused if since_s < oldest_s]
-                del unused[: len(expired)]
-            return (unused.pop()[0] if unused else None), expired
+        unused = self._unused
+        try:
+            while unused[0][1] < oldest_s:
+                first = unused.popleft()
+                if first[1] >= oldest_s:  # another thread has taken the one that was looked at
+                    unused.appendleft(first)
+                    break
+                expired.append(first[0])
+        except IndexError:  # none is left
+            pass
+        return expired
 
     def give_back(self, connection: C, now_s: float) -> bool:
         """A connection is unused again. False if it is to be closed instead, because the pool is."""
-        with self._lock:
-            if not self._closed:
-                self._unused.append((connection, now_s))
-            return not self._closed
+        if self._closed:
+            return False
+        one = (connection, now_s)
+        self._unused.append(one)
+        if self._closed:  # just now: either `close` finds it, or this does
+            try:
+                self._unused.remove(one)
+            except ValueError:
+                return True
+            return False
+        return True
 
     def close(self) -> list[C]:
         """Keep none from now on: every unused connection, to be closed."""
-        with self._lock:
-            self._closed = True
-            unused, self._unused = [connection for connection, _ in self._unused], []
+        self._closed = True
+        unused: list[C] = []
+        try:
+            while True:
+                unused.append(self._unused.popleft()[0])
+        except IndexError:
             return unused
