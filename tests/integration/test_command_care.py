@@ -103,6 +103,14 @@ def test_what_was_warmed_needs_no_disk(cold: RowSocketServer, index: str) -> Non
     assert pages_read(cold) == before
 
 
+def test_the_name_of_an_index_may_be_written_small(cold: RowSocketServer) -> None:
+    fill(cold)
+    assert [one["index"] for one in warmed(cold, "t", "--index", "primary", "--index", "Few")] == [
+        "PRIMARY",
+        "few",
+    ]
+
+
 def test_without_names_all_indexes_of_all_tables_are_warmed(cold: RowSocketServer) -> None:
     fill(cold)
     fill(cold, "parted", behind="PARTITION BY HASH (a) PARTITIONS 3")

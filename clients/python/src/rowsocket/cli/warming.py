@@ -154,14 +154,15 @@ def targets(
         found[name] = dataclasses.replace(
             before, columns=(*before.columns, column), lengths=(*before.lengths, length)
         )
-    unknown = [name for name in indexes if name not in found]
+    by_lower = {name.lower(): name for name in found}  # SQL does not tell large letters from small ones
+    unknown = [name for name in indexes if name.lower() not in by_lower]
     if unknown:
         raise NotThere(
             f"{database}.{table} has no index {unknown[0]!r} (it has {', '.join(found) or 'none'})"
         )
     if not found:
         raise NotThere(f"{database}.{table} has no index that can be read in order")
-    return [found[name] for name in indexes or found]
+    return [found[by_lower[name.lower()]] for name in indexes or found]
 
 
 def walk(index: rowsocket.Index[Any], target: Target, pace: Pace) -> Iterator[int]:
