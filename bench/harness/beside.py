@@ -75,6 +75,8 @@ class Beside:
     begin: Begin
     writers: bool = False
     """Those that are measured are 50 that insert rows; else 100 that read single ones."""
+    seconds_min: float = 0.0
+    """A round is to have several times what happens beside."""
 
     @contextlib.contextmanager
     def running(self, server: RowSocketOverTcp) -> Iterator[None]:
@@ -405,5 +407,6 @@ CASES = (
         "write",
         partial(sleeping_writers, quick=255),
         writers=True,
+        seconds_min=8.0,
     ),
 )

@@ -117,10 +117,11 @@ def run(
             for one in cases:
                 measured = found[one.name]
                 case = WRITING if one.writers else READING
-                measured.alone.append(_play(environment, server, case, one.port, seconds))
+                round_s = max(seconds, one.seconds_min)
+                measured.alone.append(_play(environment, server, case, one.port, round_s))
                 before = _counters(sql)
                 with one.running(sql):
-                    measured.besides.append(_play(environment, server, case, one.port, seconds))
+                    measured.besides.append(_play(environment, server, case, one.port, round_s))
                 after = _counters(sql)
                 measured.counters = {name: after[name] - before[name] for name in COUNTERS}
                 for kind, report in (("alone", measured.alone[-1]), ("beside", measured.besides[-1])):
