@@ -4,6 +4,7 @@
 #include "server/logins.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -237,6 +238,51 @@ TEST_F(LoginsTest, a_login_that_waits_has_no_descriptor_of_its_own) {
   for (TestClient& client : clients) {
     EXPECT_EQ(client.lines(1), ok);
   }
+}
+
+// ---- without connections
+
+/// Its threads read it while the test moves it.
+class SharedClock final : public Clock {
+ public:
+  [[nodiscard]] uint64_t now_us() const override { return now_us_; }
+  [[nodiscard]] uint64_t unix_time_us() const override { return now_us_; }
+  void sleep_us(uint64_t microseconds) override { now_us_ += microseconds; }
+  void advance_ms(uint64_t milliseconds) { now_us_ += milliseconds * 1000; }
+
+ private:
+  std::atomic<uint64_t> now_us_{1'000'000};
+};
+
+TEST_F(LoginsTest, who_has_waited_too_long_is_refused_untried) {
+  SharedClock clock;
+  AccountLoads loads;
+  std::atomic<int> woken{0};
+  const auto returns = std::make_shared<LoginReturns>([&woken] { ++woken; });
+  Logins logins(engine_, log_, clock);
+  std::string failure;
+  ASSERT_TRUE(logins.start(failure)) << failure;
+  close_gate();
+  const net::Descriptor socket(::dup(STDERR_FILENO));
+  const auto add = [&] {
+    auto login =
+        std::make_shared<Login>(Authenticate(), socket.get(), net::Peer(), nullptr, loads, 0, returns);
+    EXPECT_TRUE(logins.add(login));
+    return login;
+  };
+  for (uint32_t i = 0; i < limits::login_threads_for_strange; ++i) {
+    add();
+  }
+  ASSERT_TRUE(eventually([this] { return tried_ == static_cast<int>(limits::login_threads_for_strange); }));
+  const auto waiting = add();
+  clock.advance_ms(limits::login_wait_ms);
+  const auto other = add();
+  ASSERT_TRUE(eventually([&] { return waiting->is_done(); }));
+  EXPECT_EQ(waiting->take_identity(), nullptr);
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(logins.count(Counter::logins_untried), 1U);
+  EXPECT_FALSE(other->is_done());
+  open_gate();
 }
 
 TEST(LoginReturnsTest, a_loop_that_has_ended_is_not_woken) {
