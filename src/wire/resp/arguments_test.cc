@@ -44,6 +44,7 @@ TEST_F(ArgumentsTest, ALineIsWordsOfWhichSomeAreQuoted) {
   EXPECT_EQ(words("GET a\r\n"), (Words{"GET", "a"}));
   EXPECT_EQ(words("  GET\t a  \n"), (Words{"GET", "a"}));
   EXPECT_EQ(words("SET a \"b c\\x41\\n\" 'd \\'e'\r\n"), (Words{"SET", "a", "b cA\n", "d 'e"}));
+  EXPECT_EQ(words("SET a \"\\r\\t\\b\\a\\q\"\r\n"), (Words{"SET", "a", "\r\t\b\aq"}));
   EXPECT_EQ(words("ECHO \"\"\r\n"), (Words{"ECHO", ""}));
   EXPECT_EQ(words("ECHO \"\\x4:\\x4/\\xg1\"\r\n"), (Words{"ECHO", "x4:x4/xg1"})) << "no hexadecimal digits";
 }
