@@ -44,6 +44,8 @@ TEST_F(RefusalsTest, a_range_that_ends_within_a_clause_is_refused) {
   for (const Words arguments : {Words{"ROWS.FIND", "d.t", "a", "=", "1", "7", "TO"},
                                 {"ROWS.FIND", "d.t", "a", "=", "1", "7", "LIMIT"},
                                 {"ROWS.FIND", "d.t", "a", "=", "1", "7", "WHERE", "c", "="},
+                                {"ROWS.FIND", "d.t", "a", "=", "1", "7", "NULLS"},
+                                {"ROWS.CHANGE", "d.t", "=", "1", "7", "DELETE", "NOW"},
                                 {"ROWS.CHANGE", "d.t", "=", "1", "7", "SET", "a"},
                                 {"ROWS.CHANGE", "d.t", "=", "1", "7", "DELETE", "RETURN", "BEFORE"}}) {
     EXPECT_EQ(answer_to(arguments), line(syntax_error)) << *(arguments.end() - 1);

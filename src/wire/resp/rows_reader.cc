@@ -173,8 +173,11 @@ bool RangeReader::take_list(bool holds_whole_keys) {
 
 bool RangeReader::take_clause(std::string_view word) {
   bool taken = false;
-  if (!take_stand_in(word, taken) || taken) {
-    return taken;
+  if (!take_stand_in(word, taken)) {
+    return false;
+  }
+  if (taken) {
+    return true;
   }
   if (is_word(word, "TO")) {
     find_->range.has_end = true;
