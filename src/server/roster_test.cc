@@ -205,5 +205,25 @@ TEST_F(ServerTest, the_connections_of_all_workers_are_read) {
   EXPECT_FALSE(server_.read_connections(read, figures));
 }
 
+TEST_F(ServerTest, many_connections_of_one_worker_are_read_some_at_a_time) {
+  config_.threads_read = 1;
+  start();
+  std::vector<TestClient> clients;
+  for (size_t count = 0; count < limits::connections_per_look + 3; ++count) {
+    clients.push_back(with_items(reader()));
+  }
+  Server::ConnectionsRead read;
+  std::vector<ConnectionFigures> figures;
+  std::vector<size_t> looks;
+  std::set<uint64_t> numbers;
+  while (figures.clear(), server_.read_connections(read, figures)) {
+    looks.push_back(figures.size());
+    for (const ConnectionFigures& one : figures) {
+      EXPECT_TRUE(numbers.insert(one.number).second);
+    }
+  }
+  EXPECT_EQ(looks, (std::vector<size_t>{limits::connections_per_look, 3}));
+}
+
 }  // namespace
 }  // namespace rowsocket::server

@@ -17,6 +17,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST_F(ServerTest, reads_and_writes_on_their_ports) {
@@ -79,6 +80,19 @@ TEST_F(ServerTest, says_where_it_serves) {
               Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port("read")))));
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" +
                                                std::to_string(server_.port("write")))));
+}
+
+TEST_F(ServerTest, says_that_it_serves_nobody) {
+  config_.tcp = false;
+  start();
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves nobody")));
+}
+
+TEST_F(ServerTest, says_nothing_of_nobody_where_it_serves_a_socket) {
+  config_.tcp = false;
+  config_.doors[door_read].socket = path("read");
+  start();
+  EXPECT_THAT(log_.lines(), Not(Contains(HasSubstr("serves nobody"))));
 }
 
 // ---- what can not start
