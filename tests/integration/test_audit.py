@@ -276,6 +276,25 @@ def test_errors_have_the_numbers_of_sql(audited_server: RespServer) -> None:
     assert [number for _, number in log_text] == ["0", "1062", "1142", "1142"]
 
 
+def test_a_row_that_stays_locked_has_the_number_of_sql(audited_server: RespServer) -> None:
+    """1205: lock wait timeout exceeded."""
+    audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
+    with (
+        switched(audited_server, innodb_lock_wait_timeout=1),
+        account(audited_server, "app@localhost", grants=["ALL ON d.t"]),
+        audited_server.connect("d") as connection,
+        connection.cursor() as holder,
+        client(audited_server, "app") as wire,
+    ):
+        log = audit_log(audited_server)
+        holder.execute("BEGIN")
+        holder.execute("UPDATE t SET a = 'y' WHERE id = 1")
+        assert wire.ask(OPEN) == b"0\t1"
+        assert wire.ask(b"1\t=\t1\t1\t1\t0\tD") != b"0\t1\t1"
+        holder.execute("ROLLBACK")
+        assert [number for _, number in queries(of_user(log, "app"))] == ["0", "1205"]
+
+
 def test_an_error_that_is_the_engines_own_has_the_number_of_those(audited_server: RespServer) -> None:
     """1030: got an error from the storage engine. What the engine calls it is no number of SQL."""
     audited_server.sql("CREATE TABLE d.guardian (id INT PRIMARY KEY)")

@@ -50,6 +50,7 @@ def test_a_bad_value_at_run_time_is_refused_with_the_reason(
         ("port-memcached", "-1", "rowsocket_port_memcached=-1: takes a number from 0 to 65536"),
         ("idle-timeout", "-1", "rowsocket_idle_timeout=-1"),
         ("address", "not.an.address", "not.an.address"),
+        ("anonymous-account", "nobody", "rowsocket_anonymous_account=nobody: takes user@host"),
         ("socket-read", "/nowhere/at/all", "/nowhere/at/all"),
         ("socket-read", "/tmp/" + "x" * 200, "rowsocket_socket_read"),
     ],

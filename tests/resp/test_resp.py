@@ -142,6 +142,27 @@ def test_a_key_that_its_column_does_not_take_names_no_row(
     assert list(resp_server.sql("SELECT * FROM app.numbered")) == [(0, 5)]
 
 
+def test_only_text_is_appended_to(resp: RespConnection, resp_server: RespServer) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE app.numbered (id INT PRIMARY KEY, n INT)")
+    resp_server.sql("INSERT INTO app.numbered VALUES (1, 5)")
+    append = ("ROWS.CHANGE", "app.numbered", "=", 1, 1, "APPEND", "n", "7")
+    assert resp.command(*append).startswith(b"-")
+    assert list(resp_server.sql("SELECT * FROM app.numbered")) == [(1, 5)]
+
+
+def test_no_text_grows_beyond_what_sql_can_read(start: Start) -> None:
+    """As CONCAT, which is NULL then."""
+    server = start(RespServer, {"max_allowed_packet": 16384})
+    server.prepare()
+    server.sql("CREATE TABLE app.page (id INT PRIMARY KEY, text MEDIUMTEXT)")
+    server.sql("INSERT INTO app.page VALUES (1, REPEAT('x', 16380))")
+    append = ("ROWS.CHANGE", "app.page", "=", 1, 1, "APPEND", "text")
+    with server.resp() as wire:
+        assert wire.command(*append, "1234") == b":1\r\n"
+        assert wire.command(*append, "5").startswith(b"-")
+    assert server.value("SELECT LENGTH(text) FROM app.page") == 16384
+
+
 def test_an_expiry_that_is_null_is_none(resp: RespConnection, resp_server: RespServer) -> None:
     resp_server.sql("CREATE OR REPLACE TABLE app.kept (k VARCHAR(9) PRIMARY KEY, v TEXT, expires INT)")
     resp_server.contain("kept", "app.kept", flags="0", cas=None)
