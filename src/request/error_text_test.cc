@@ -38,6 +38,7 @@ TEST(ErrorText, NamesTheContainerAndThenNotWhatWasDenied) {
 
 TEST(ErrorText, IsOneLineAndBounded) {
   EXPECT_EQ(text_of({ErrorCode::no_such_column, "no column 'v\r\n'"}), "no_such_column: no column 'v  '");
+  EXPECT_EQ(text_of({ErrorCode::no_such_column, "no column 'grün'"}), "no_such_column: no column 'grün'");
   const std::string longest(limits::error_text_bytes_max, 'x');
   EXPECT_EQ(problem_text("", longest + "y"), longest);
 }

@@ -220,6 +220,9 @@ TEST_F(ReplyTest, AnErrorWithoutADetailIsExplainedWhereThereIsSomethingToSay) {
 TEST_F(ReplyTest, AStreamThatCanNotBeFollowedIsToldWhy) {
   handlersocket_protocol().refuse_stream(out, ErrorCode::line_too_long, Settings{});
   EXPECT_EQ(out.view(), bytes_of("2 1 toolong$"));
+  out.clear();
+  handlersocket_protocol().refuse_stream(out, {ErrorCode::line_too_long, "too long"}, {.error_detail = true});
+  EXPECT_EQ(out.view(), bytes_of("2 1 toolong too%long$"));
 }
 
 TEST_F(ReplyTest, EachErrorHasATextOfItsOwn) {

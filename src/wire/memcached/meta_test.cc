@@ -311,5 +311,14 @@ TEST_F(MetaTest, me_tells_what_a_table_knows) {
   EXPECT_EQ(missed("me a\r\n"), "EN\r\n");
 }
 
+TEST_F(MetaTest, a_row_that_can_be_made_is_told_as_it_is_then) {
+  Reply& reply = *find_of("ma a N0 J5 v c t\r\n").reply;
+  out.clear();
+  reply.begin_rows(5);
+  tell_row(reply, {Value("a"), Value("5"), Value("7"), Value("42"), Value("1800000060")});
+  reply.end_rows();
+  EXPECT_EQ(out.view(), "VA 1 c42 t60\r\n5\r\n");
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::memcached::test

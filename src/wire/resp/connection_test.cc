@@ -66,5 +66,34 @@ TEST_F(RespTest, a_connection_that_is_reset_has_chosen_no_database) {
   EXPECT_EQ(state.database, "");
 }
 
+TEST_F(RespTest, hello_says_the_version_that_holds_from_now_on) {
+  EXPECT_THAT(answer_to({"HELLO", "3"}), testing::HasSubstr("$5\r\nproto\r\n:3\r\n"));
+  EXPECT_THAT(answer_to({"HELLO"}), testing::HasSubstr("$5\r\nproto\r\n:3\r\n"));
+  EXPECT_THAT(answer_to({"HELLO", "2"}), testing::HasSubstr("$5\r\nproto\r\n:2\r\n"));
+}
+
+TEST_F(RespTest, a_password_alone_is_the_secret_of_either_port) {
+  EXPECT_THAT(answer_to({"AUTH", "key"}), testing::HasSubstr("without any password configured"));
+  settings.secret_write = "key";
+  EXPECT_EQ(request_of(encoded({"AUTH", "key"})).kind, RequestKind::authenticate);
+  settings.secret_write = "";
+  settings.secret_read = "key";
+  EXPECT_EQ(request_of(encoded({"AUTH", "key"})).kind, RequestKind::authenticate);
+  EXPECT_EQ(answer_to({"AUTH", "ann", "key", "x"}), "-ERR syntax error\r\n");
+}
+
+TEST_F(RespTest, a_request_keeps_the_database_that_was_selected_when_it_came) {
+  answer_to({"SELECT", "shop"});
+  const Find& find = find_of({"HGET", "user:1", "name"});
+  answer_to({"SELECT", "mall"});
+  EXPECT_EQ(find.selection.names->database, "shop");
+}
+
+TEST_F(RespTest, a_stream_that_can_not_be_followed_is_told_why) {
+  resp_protocol().refuse_stream(out, ErrorCode::line_too_long, settings);
+  EXPECT_THAT(std::string(out.view()), testing::StartsWith("-ERR "));
+  EXPECT_THAT(std::string(out.view()), testing::EndsWith("\r\n"));
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test

@@ -46,9 +46,21 @@ TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_hashes) {
 }
 
 TEST_F(RespTest, memory_may_be_refused_anywhere_in_the_end_of_a_transaction) {
-  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
-  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
-  expect_no_request_without_memory(encoded({"EXEC"}));
+  for (const Words command : {Words{"DECRBY", "a", "2"},
+                              {"HGET", "d.t:1", "a"},
+                              {"HGETALL", "d.t:1"},
+                              {"HSETNX", "d.t:1", "a", "1"},
+                              {"HDEL", "d.t:1", "a"},
+                              {"GETEX", "a"},
+                              {"MGET", "a", "b"},
+                              {"MSET", "a", "1"},
+                              {"APPEND", "a", "1"}}) {
+    EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+    EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+    EXPECT_EQ(answer_to(command), "+QUEUED\r\n");
+    expect_no_request_without_memory(encoded({"EXEC"}));
+    state.forget_collected();
+  }
 }
 
 TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_rows) {

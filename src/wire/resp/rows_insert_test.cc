@@ -164,5 +164,11 @@ TEST_F(RowsInsertTest, pairs_of_two_containers_of_one_table_stay_in_the_order_of
   EXPECT_EQ(words_of(static_cast<const Insert&>(*group.members[1]).values), "a 2");
 }
 
+TEST_F(RespTest, a_cas_that_its_table_keeps_is_not_written) {
+  const Insert& insert = insert_of({"MSET", "@@wide.1|2", "x|y", "@@wide.1|3", "x|z"});
+  EXPECT_EQ(words_of(insert.values), "1 2 x y 0 1 3 x z 0");
+  EXPECT_EQ(insert.row_count, 2U);
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test

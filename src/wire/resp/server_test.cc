@@ -64,6 +64,9 @@ TEST_F(ServerTest, settings_are_found_by_patterns_without_regard_to_case) {
     EXPECT_EQ(answer_to({"CONFIG", "GET", pattern}), policy) << pattern;
   }
   EXPECT_EQ(answer_to({"CONFIG", "GET", "nosuch*", ""}), "*0\r\n");
+  state.version = 3;
+  EXPECT_EQ(answer_to({"CONFIG", "GET", "maxmemory-policy"}), "%1" + std::string(policy).substr(2));
+  state.version = 2;
   EXPECT_THAT(answer_to({"CONFIG", "GET", "save", "maxmemory"}), HasSubstr("*4\r\n"));
   EXPECT_THAT(answer_to({"CONFIG", "SET", "save", ""}), HasSubstr("-ERR of CONFIG only GET is there"));
 }
