@@ -108,5 +108,16 @@ TEST(TickRate, a_minute_of_ticks_does_not_overflow) {
   EXPECT_EQ(TickRate::to_ns(minute, uint64_t{1} << 18U), uint64_t{60} * 1'000'000'000);
 }
 
+TEST(Histogram, is_as_new_when_it_was_cleared) {
+  Histogram histogram;
+  histogram.add(1'000);
+  histogram.add(2'000);
+  EXPECT_EQ(histogram.total_ns(), 3'000U);
+  histogram.clear();
+  EXPECT_EQ(histogram.count(), 0U);
+  EXPECT_EQ(histogram.total_ns(), 0U);
+  EXPECT_EQ(histogram.max_ns(), 0U);
+}
+
 }  // namespace
 }  // namespace rowsocket

@@ -184,6 +184,14 @@ TEST_F(HeavyTest, who_walks_for_long_takes_much_from_the_first_walk_on) {
   EXPECT_FALSE(one.takes_little());
 }
 
+TEST_F(HeavyTest, whose_requests_of_few_rows_take_long_takes_much) {
+  TestClient client = connect_with_items();
+  ClientConnection& one = connection(0);
+  EXPECT_TRUE(one.takes_little());
+  one.own_time.presume_heavy();
+  EXPECT_FALSE(one.takes_little());
+}
+
 TEST_F(HeavyTest, who_takes_turns_with_short_and_long_walks_takes_much) {
   TestClient client = connect_with_items();
   ClientConnection& one = connection(0);

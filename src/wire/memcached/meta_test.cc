@@ -320,5 +320,10 @@ TEST_F(MetaTest, a_row_that_can_be_made_is_told_as_it_is_then) {
   EXPECT_EQ(out.view(), "VA 1 c42 t60\r\n5\r\n");
 }
 
+TEST_F(MetaTest, a_sum_sets_no_expiry_where_there_is_none) {
+  EXPECT_EQ(words_of(find_of("ma @@bare.a T10 v\r\n").change.assignments),
+            words_of(find_of("ma @@bare.a v\r\n").change.assignments));
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::memcached::test

@@ -95,5 +95,15 @@ TEST_F(RespTest, a_stream_that_can_not_be_followed_is_told_why) {
   EXPECT_THAT(std::string(out.view()), testing::EndsWith("\r\n"));
 }
 
+TEST_F(RespTest, words_of_client_have_their_number_of_arguments) {
+  for (const Words command : {Words{"CLIENT", "GETNAME", "x"},
+                              {"CLIENT", "ID", "x"},
+                              {"CLIENT", "INFO", "x"},
+                              {"CLIENT", "SETNAME"},
+                              {"CLIENT", "SETINFO", "x"}}) {
+    EXPECT_THAT(answer_to(command), testing::HasSubstr("-ERR unknown subcommand of CLIENT"));
+  }
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test

@@ -158,5 +158,12 @@ TEST_F(RefusalsTest, command_has_four_subcommands) {
   EXPECT_THAT(answer_to({"COMMAND", "GETKEYS"}), HasSubstr("-ERR unknown subcommand of COMMAND"));
 }
 
+TEST_F(RefusalsTest, a_float_is_one_that_a_double_can_hold) {
+  for (const std::string_view number : {"1e999", "x", "", "1.5x", "nan", "inf"}) {
+    EXPECT_EQ(answer_to({"HINCRBYFLOAT", "d.t:1", "a", number}), line("-ERR value is not a valid float"))
+        << number;
+  }
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test

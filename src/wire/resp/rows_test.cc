@@ -104,5 +104,21 @@ TEST_F(RowsTest, rows_of_each_key_are_at_least_one) {
               HasSubstr("EACH is at least 1"));
 }
 
+TEST_F(RowsTest, a_list_can_stand_in_any_part_of_the_key) {
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a", "=", "2", "1", "2", "IN", "1", "2", "5", "6"});
+  EXPECT_EQ(find.list.part, 1U);
+  EXPECT_FALSE(find.list.holds_whole_keys);
+  EXPECT_TRUE(find_of({"ROWS.FIND", "d.t", "a", "=", "1", "1", "KEYS", "1", "5"}).list.holds_whole_keys);
+}
+
+TEST_F(RowsTest, changed_rows_are_told_as_they_were_or_as_they_are) {
+  const auto tell = [this](std::string_view when) {
+    return find_of({"ROWS.CHANGE", "d.t", "=", "1", "7", "SET", "a", "1", "RETURN", when, "b"}).tell;
+  };
+  EXPECT_EQ(tell("BEFORE"), Tell::rows);
+  EXPECT_EQ(tell("AFTER"), Tell::rows_after);
+  EXPECT_EQ(find_of({"ROWS.CHANGE", "d.t", "=", "1", "7", "SET", "a", "1"}).tell, Tell::count);
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test

@@ -71,5 +71,26 @@ TEST_F(ServerTest, settings_are_found_by_patterns_without_regard_to_case) {
   EXPECT_THAT(answer_to({"CONFIG", "SET", "save", ""}), HasSubstr("-ERR of CONFIG only GET is there"));
 }
 
+struct BusyServer final : ServerFigures {
+  [[nodiscard]] uint64_t counter(Counter counter) const override {
+    return counter == Counter::requests_find ? 5 : 0;
+  }
+  [[nodiscard]] uint64_t connections() const override { return 7; }
+  [[nodiscard]] uint32_t workers() const override { return 2; }
+  [[nodiscard]] uint64_t uptime_s() const override { return 60; }
+};
+
+TEST_F(ServerTest, info_tells_the_figures_of_the_server) {
+  const BusyServer server;
+  figures = &server;
+  settings.max_connections = 100;
+  const std::string all = answer_to({"INFO"});
+  for (const std::string_view told :
+       {"# Server", "uptime_in_seconds:60", "# Clients", "connected_clients:7", "maxclients:100", "# Cluster",
+        "cluster_enabled:0", "# Keyspace", "workers:2", "requests_find:5"}) {
+    EXPECT_THAT(all, HasSubstr(std::string(told) + "\r\n"));
+  }
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test
