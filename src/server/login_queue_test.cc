@@ -223,6 +223,24 @@ TEST_F(LoginQueueTest, what_is_remembered_is_bounded) {
   EXPECT_TRUE(add("host", "late"));
 }
 
+TEST_F(LoginQueueTest, what_is_remembered_of_all_addresses_together_is_bounded) {
+  for (uint32_t number = 0; number < limits::login_claims_max; ++number) {
+    ASSERT_TRUE(add("host" + std::to_string(number), "any")) << number;
+  }
+  EXPECT_FALSE(add("another", "any"));
+  EXPECT_TRUE(add("host0", "any")) << "that one is remembered";
+}
+
+TEST_F(LoginQueueTest, no_more_than_so_many_accounts_are_known) {
+  for (uint32_t number = 0; number <= limits::login_accounts_max; ++number) {
+    log_in("host" + std::to_string(number), "app" + std::to_string(number));
+  }
+  EXPECT_TRUE(add("other", "app" + std::to_string(limits::login_accounts_max - 1)));
+  EXPECT_EQ(pick().lane, Lane::plausible);
+  EXPECT_TRUE(add("other", "app" + std::to_string(limits::login_accounts_max)));
+  EXPECT_EQ(pick().lane, Lane::strange);
+}
+
 TEST_F(LoginQueueTest, many_accounts_of_one_address_keep_none_of_its_others_out) {
   for (uint32_t number = 0; number < 3 * limits::login_claims_per_party_max; ++number) {
     ASSERT_TRUE(add("host", std::to_string(number))) << number;
