@@ -202,10 +202,12 @@ def long_reads(server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 
     return _clients(count, server, "read", stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
 
 
-def long_pipeline(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
-    """One client that sends 100,000 finds before it waits."""
-    lines = b"".join(b"0\t=\t1\t%d\n" % key for key in range(1, ROWS + 1))
-    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", lines)
+def long_pipelines(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 1, requests: int = ROWS
+) -> list[threading.Thread]:
+    """So many clients, each of which sends so many finds before it waits."""
+    lines = b"".join(b"0\t=\t1\t%d\n" % key for key in range(1, requests + 1))
+    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", lines)
 
 
 def large_groups(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -380,7 +382,8 @@ CASES = (
     Beside("two endless finds, read port", "read", endless_finds),
     Beside("two endless finds, write port", "write", endless_finds),
     Beside("four clients read 100,000 rows", "read", long_reads),
-    Beside("a pipeline of 100,000", "read", long_pipeline),
+    Beside("a pipeline of 100,000", "read", long_pipelines),
+    Beside("20 pipelines of 1,000", "write", partial(long_pipelines, count=20, requests=1000)),
     Beside("groups of 1,022", "write", large_groups),
     Beside("updates of 100,000 rows", "write", long_updates),
     Beside("20 writers of a locked row", "write", locked_row),

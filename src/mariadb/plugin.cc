@@ -199,13 +199,14 @@ int load(void* own) {
   return 1;
 }
 
-/// The server ends a plugin in the thread that gives back the last of what uses it: the code of a trigger that
-/// names a variable of ours, say. One of our own threads can neither wait for itself nor lose its code. So the
-/// server is told that the plugin is busy: it keeps the library, and does not ask again.
+/// The server ends a plugin in the thread that gives back the last of what uses it: the code of a trigger
+/// that names a variable of ours, say. One of our own threads can neither wait for itself nor lose its code.
+/// So the server is told that the plugin is busy: it keeps the library, and does not ask again.
 int unload(void*) {
   if (server::is_own_thread()) [[unlikely]] {
     sql_print_warning(
-        "rowsocket: stops, and can be installed again when the server has been restarted: the code of a trigger "
+        "rowsocket: stops, and can be installed again when the server has been restarted: the code of a "
+        "trigger "
         "or routine has kept it loaded behind UNINSTALL, for it names a variable of RowSocket");
     show_in_schema_tables(nullptr);
     stopper.begin();

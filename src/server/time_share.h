@@ -24,9 +24,14 @@ namespace rowsocket::server {
 class TimeShare {
  public:
   /// `others`: connections that take part in the turn beside this one, or have taken part in the last.
+  /// `sharers`: so many pipelines share the time of one, this one included.
   /// `was_over`: the connection has had all of its time in its last turn.
-  TimeShare(const Clock& clock, size_t others, bool was_over)
-      : clock_(clock), others_(others), looks_always_(was_over), began_us_(was_over ? clock.now_us() : 0) {}
+  TimeShare(const Clock& clock, size_t others, size_t sharers, bool was_over)
+      : clock_(clock),
+        others_(others),
+        of_one_us_(limits::turn_us_of_one / sharers),
+        looks_always_(was_over),
+        began_us_(was_over ? clock.now_us() : 0) {}
 
   /// Before the next request, behind `taken` others of the connection: its time in this turn is over.
   [[nodiscard]] bool is_over(uint32_t taken) {
@@ -49,13 +54,13 @@ class TimeShare {
       return used_us >= limits::turn_us_of_one_alone;
     }
     const bool are_long = used_us >= uint64_t{requests} * limits::long_request_us;
-    return used_us >= (are_long
-                           ? std::min<uint64_t>(others_ * limits::turn_us_per_other, limits::turn_us_of_one)
-                           : limits::turn_us_of_one);
+    return used_us >=
+           (are_long ? std::min<uint64_t>(others_ * limits::turn_us_per_other, of_one_us_) : of_one_us_);
   }
 
   const Clock& clock_;
   const size_t others_;
+  const uint64_t of_one_us_;
   const bool looks_always_;
   uint64_t began_us_;   ///< 0 = the clock was not asked yet
   uint32_t first_ = 0;  ///< requests before that

@@ -96,6 +96,7 @@ void Turn::clear(uint64_t now_ms) {
   static_cast<void>(executor_.take_walked());  // of the last commit, where it ran requests again
   hold_.begin_turn();
   members_before_ = members_.size();
+  pipelines_.begin_turn();
   members_.clear();
 }
 
@@ -113,18 +114,6 @@ void Turn::join(ClientConnection& connection) {
 bool Turn::is_full() const {
   return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn ||
          arena_.held_bytes() >= limits::arena_bytes_per_turn;
-}
-
-/// Of one connection: the fewer others there are, the less is a long pipeline in their way.
-uint32_t Turn::requests_of_one_max() const {
-  if (is_patient_) {
-    return 1;
-  }
-  const size_t others = members_.size() - 1;
-  return others == 0 ? limits::requests_per_connection_turn
-                     : static_cast<uint32_t>(std::clamp<size_t>(others * limits::requests_per_other,
-                                                                limits::requests_beside_others_min,
-                                                                limits::requests_per_connection_turn));
 }
 
 /// Beside the connection that is executed. Who took part in the last turn is about to come back.
@@ -190,7 +179,9 @@ void Turn::execute_or_close(ClientConnection& connection) {
     connection.fail("is closed: unknown exception");
   }
   ahead_.forget(connection.scanned_bytes);
-  note_own_time(connection, requests_ - requests_before);
+  const uint32_t requests = requests_ - requests_before;
+  pipelines_.note(requests, connection.state == State::cut);
+  note_own_time(connection, requests);
 }
 
 Turn::Measured Turn::measure() const {
@@ -282,15 +273,17 @@ void Turn::execute(ClientConnection& connection) {
                         .unix_time_us = unix_time_us_,
                         .numbers = &numbers_,
                         .figures = figures_};
-  const uint32_t requests_max = requests_of_one_max();
-  TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false) || connection.takes_long());
+  const uint32_t requests_max = is_patient_ ? 1 : pipelines_.requests_max(members_.size());
+  TimeShare time(clock_, others(), pipelines_.sharers(members_.size()),
+                 std::exchange(connection.was_over_time, false) || connection.takes_long());
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (taken == requests_max || is_full() || hold_.is_adrift() || is_killed(connection)) {
+    if (is_full() || hold_.is_adrift() || is_killed(connection)) {
       connection.state = State::cut;
       return;
     }
-    if (time.is_over(taken)) {
-      connection.was_over_time = true;
+    const bool is_over = time.is_over(taken);
+    if (taken == requests_max || is_over) {
+      connection.was_over_time = is_over;
       connection.state = State::cut;
       return;
     }

@@ -44,6 +44,7 @@
 #include "server/gate.h"
 #include "server/lifelines.h"
 #include "server/loop_token.h"
+#include "server/pipelines.h"
 
 namespace rowsocket::server {
 
@@ -147,7 +148,6 @@ class Turn {
 
  private:
   void clear(uint64_t now_ms);
-  [[nodiscard]] uint32_t requests_of_one_max() const;
   [[nodiscard]] size_t others() const;
   [[nodiscard]] bool is_killed(const ClientConnection& connection) const {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
@@ -185,6 +185,7 @@ class Turn {
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
   size_t members_before_ = 0;  ///< of the last turn
+  Pipelines pipelines_;
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_put_off_ = false;  ///< the last request of the connection that is executed
