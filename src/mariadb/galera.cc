@@ -33,6 +33,14 @@ Error not_ready() {
 
 }  // namespace
 
+bool Galera::holds_commits(THD* thd) {
+  if (thd == nullptr) {
+    return false;
+  }
+  const auto mode = thd->wsrep_cs().mode();
+  return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
+}
+
 void Galera::follow_server() {
   if (WSREP_ON == is_open_) {
     return;

@@ -62,6 +62,9 @@ class Galera {
   /// what became of the transaction: one that was aborted after its certification is committed here.
   [[nodiscard]] Error end(Error error);
 
+  /// Commits of the node that are ordered behind the session's statement wait for its end: the cluster has
+  /// ordered the statement (TOI), or the node stands apart for it (RSU). `thd` may be nullptr.
+  [[nodiscard]] static bool holds_commits(THD* thd);
   /// The THD's transaction was aborted by the cluster.
   [[nodiscard]] static bool is_aborted(THD* thd);
   /// What that is to clients: a deadlock. Everything was undone, and trying again helps.

@@ -4,8 +4,10 @@
 // else; the composition is src/server.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "base/clock.h"
 #include "base/invariant.h"
 #include "base/log.h"
+#include "mariadb/galera.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/schema_tables.h"
 #include "mariadb/server_version.h"
@@ -58,7 +61,7 @@ struct Plugin {
 // this plugin's variables. There is none where the plugin is loaded and serves nobody.
 std::unique_ptr<Plugin> plugin;
 
-/// Stops the server where `unload` can not, before the library goes.
+/// Stops the server beside `unload`, which can not wait for that; but before the library goes.
 class Stopper {
  public:
   Stopper() = default;
@@ -70,24 +73,30 @@ class Stopper {
     std::string failure;
     const bool is_started = server::start_thread(
         thread_, "rowsocket-stop",
-        [] {
+        [this] {
           my_thread_init();
           plugin->server.stop();
           my_thread_end();
+          stopped_.set_value();
         },
         failure);
     if (!is_started) {
       sql_print_error("rowsocket: serves on: %s", failure.c_str());
     }
   }
+  [[nodiscard]] bool stops_within(std::chrono::milliseconds time) {
+    return thread_.joinable() && stopped_.get_future().wait_for(time) == std::future_status::ready;
+  }
   void join() {
     if (thread_.joinable()) {
       thread_.join();
+      stopped_ = {};
     }
   }
 
  private:
   std::thread thread_;
+  std::promise<void> stopped_;
 };
 Stopper stopper;
 
@@ -199,18 +208,27 @@ int load(void* own) {
   return 1;
 }
 
+/// Is longer than any stop that was measured, and not so long that a cluster is missed.
+constexpr std::chrono::milliseconds stop_beside_commits{1000};
+
 /// The server ends a plugin in the thread that gives back the last of what uses it: the code of a trigger
 /// that names a variable of ours, say. One of our own threads can neither wait for itself nor lose its code.
-/// So the server is told that the plugin is busy: it keeps the library, and does not ask again.
+/// And workers may wait for a place behind UNINSTALL in the order of a cluster's commits, so UNINSTALL must
+/// not wait for them. Then the server is told that the plugin is busy: it keeps the library, and does not ask
+/// again.
 int unload(void*) {
-  if (server::is_own_thread()) [[unlikely]] {
-    sql_print_warning(
-        "rowsocket: stops, and can be installed again when the server has been restarted: the code of a "
-        "trigger "
-        "or routine has kept it loaded behind UNINSTALL, for it names a variable of RowSocket");
+  const bool is_ours = server::is_own_thread();
+  if (plugin != nullptr && (is_ours || Galera::holds_commits(current_thd))) [[unlikely]] {
     show_in_schema_tables(nullptr);
     stopper.begin();
-    return 1;
+    if (is_ours || !stopper.stops_within(stop_beside_commits)) {
+      sql_print_warning("rowsocket: stops, and can be installed again when the server has been restarted: %s",
+                        is_ours
+                            ? "the code of a trigger or routine has kept it loaded behind UNINSTALL, for it "
+                              "names a variable of RowSocket"
+                            : "commits wait for the end of UNINSTALL");
+      return 1;
+    }
   }
   stop();
   return 0;

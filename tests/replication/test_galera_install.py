@@ -7,12 +7,15 @@ The server sends both statements to all nodes, unless the session says wsrep_on=
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.galera import Cluster, GaleraNode
+from support.load import Load, Operation
+from support.raw import ConnectionClosed
 from support.tree import ServerTree
 
 
@@ -60,3 +63,38 @@ def test_a_plain_uninstall_goes_to_all_nodes(cluster: Cluster) -> None:
     cluster[1].sql("UNINSTALL SONAME 'rowsocket'")
     cluster.catch_up()
     assert [serves(node) for node in cluster] == [False, False]
+
+
+def test_a_plain_uninstall_beside_writers_does_not_stop_the_cluster(cluster: Cluster) -> None:
+    """Commits that the cluster has ordered behind it wait for its end, and it does not wait for them."""
+    cluster[0].sql("CREATE TABLE d.hot (id INT PRIMARY KEY, n INT)")
+    cluster[0].sql("INSERT INTO d.hot VALUES (1, 0)")
+    cluster.catch_up()
+    acknowledged: list[int] = []
+
+    def make(number: int, stack: contextlib.ExitStack) -> Operation:
+        client = stack.enter_context(cluster[number % 2].raw("write"))
+        assert client.ask_all(b"P\t0\td\tt\t\tid", b"P\t1\td\thot\t\tn") == [b"0\t1"] * 2
+        ids = itertools.count(number, 6)
+
+        def write() -> None:
+            with contextlib.suppress(ConnectionClosed, OSError):
+                inserted = next(ids)
+                if client.ask(b"0\t+\t1\t%d" % inserted) == b"0\t1":
+                    acknowledged.append(inserted)
+                client.ask(b"1\t=\t1\t1\t1\t0\t+\t1")
+
+        return write
+
+    with Load(6, make) as load:
+        for _ in range(5):
+            load.wait_for_more()
+        with contextlib.closing(cluster[0].connect(read_timeout_s=60)) as admin, admin.cursor() as session:
+            session.execute("UNINSTALL SONAME 'rowsocket'")
+    for number, node in enumerate(cluster):
+        node.wait_until("RowSocket has ended", lambda node=node: not serves(node))
+        node.sql(f"INSERT INTO d.t VALUES ({-1 - number})")
+    cluster.catch_up()
+    tables = [node.sql("SELECT id FROM d.t ORDER BY id") for node in cluster]
+    assert tables[0] == tables[1]
+    assert {inserted for [inserted] in tables[0]} >= set(acknowledged)
