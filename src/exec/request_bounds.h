@@ -60,6 +60,7 @@ class RequestBounds {
     rows_before_ = 0;
     began_us_ = 0;
     longest_silence_us_ = 0;
+    due_us_ = 0;
     may_be_given_up_ = false;
     is_given_up_ = false;
   }
@@ -86,6 +87,16 @@ class RequestBounds {
                                                   : 1;
     return std::min<uint64_t>(left, limits::rows_per_question);
   }
+  /// Of parts that ask nothing themselves, for they look at one row each: they have gone on for a slice since
+  /// the last of them that this was true of.
+  [[nodiscard]] bool is_due() {
+    const uint64_t now_us = clock_.now_us();
+    const bool is_due = due_us_ != 0 && now_us >= due_us_;
+    if (is_due || due_us_ == 0) {
+      due_us_ = now_us + limits::slice_us;
+    }
+    return is_due;
+  }
   /// Why the request has to end, now that a part of it looks at its row number `rows`; none = it goes on.
   [[nodiscard]] ErrorCode reason_to_end(uint64_t rows);
 
@@ -105,6 +116,7 @@ class RequestBounds {
   uint64_t asked_us_ = 0;  ///< when its last question was answered
   uint64_t longest_silence_us_ = 0;
   uint64_t client_asked_us_ = 0;
+  uint64_t due_us_ = 0;   ///< see is_due; 0 = no part was there yet
   uint64_t said_us_ = 0;  ///< when that it takes long was said, or it began
 };
 

@@ -226,6 +226,15 @@ TEST_F(RequestBoundsTest, a_group_of_many_short_requests_is_bounded_too) {
   EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Contains(testing::HasSubstr("took_too_long")));
 }
 
+TEST_F(RequestBoundsTest, a_group_of_few_requests_that_take_long_asks_whether_its_client_is_there) {
+  const Left left;
+  client.client.presence = &left;
+  const std::vector<Ask> members(10, look_at(1));
+  EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Each(testing::Not(testing::HasSubstr("gone"))));
+  slow_clock.us_per_look = limits::presence_ms * 1000;
+  EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Contains(testing::HasSubstr("client_gone")));
+}
+
 TEST_F(RequestBoundsTest, a_short_request_asks_for_nobody) {
   const Left left;
   client.client.presence = &left;

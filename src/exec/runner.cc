@@ -349,7 +349,8 @@ Begin Runner::run_members(const Group& group, std::span<engine::Selection* const
     const Request& member = *group.members[number];
     failed_member = number;
     const bool is_behind_write = number > 0 && writes(*group.members[number - 1]);
-    if (is_behind_write || number % limits::rows_per_question == limits::rows_per_question - 1) {
+    if (is_behind_write || bounds_.is_due() ||
+        number % limits::rows_per_question == limits::rows_per_question - 1) {
       error = bounds_.reason_to_end(0);  // members of one row ask nothing themselves
     }
     begin = error.ok() ? run_any(*selections[number], member, rows[number], error) : begin_of_end(error);

@@ -31,6 +31,9 @@ LONG_MS = 100
 """Some commits."""
 BUSY = 500
 """Writes that keep a worker busy for some milliseconds."""
+GROUP_MEMBERS = 200
+ROWS_PER_QUESTION = 64
+"""After so many, a request asks by itself whether its client is there."""
 
 
 def with_rows(server: RowSocketServer) -> Database:
@@ -475,3 +478,21 @@ def test_a_thread_that_the_system_refuses_is_counted_as_missed(start: Start) -> 
             server.wait_until("it is counted", lambda: server.counter("stand_ins_missed") > 0)
             limit.close()
             server.wait_until("a thread takes over", lambda: server.counter("hand_overs") > 0)
+
+
+def test_a_group_whose_client_has_gone_ends_before_its_next_member(start: Start) -> None:
+    """Each member reads one row, which takes long enough for a question of its own."""
+    server = start(RowSocketServer, ONE_WORKER)
+    database = Database(server, "d")
+    database.sql(
+        "CREATE TABLE slow (id INT PRIMARY KEY, n INT,"
+        " digest CHAR(128) AS (SHA2(REPEAT(CONCAT(n, 'x'), 4000000), 512)) VIRTUAL)"
+    )
+    database.sql(f"INSERT INTO slow (id, n) SELECT seq, 1 FROM seq_1_to_{GROUP_MEMBERS}")
+    finds = b"".join(b"0\t=\t1\t%d\n" % key for key in range(1, GROUP_MEMBERS + 1))
+    with server.raw("write") as client:
+        open_ids(client, database, (0, "slow", "digest"))
+        client.send(b"G\n" + finds + b"E\n")
+        server.wait_until("the group goes on beside the loop", lambda: server.counter("hand_overs") > 0)
+    server.wait_until("its turn is over", lambda: server.counter("rows_read") > 0)
+    assert server.counter("rows_read") < ROWS_PER_QUESTION - 1
