@@ -50,7 +50,7 @@ def meanwhile(idle: Idle[str], happens: Callable[[], object]) -> None:
 def test_the_one_that_was_used_last_is_used_next(idle: Idle[str]) -> None:
     for name, now_s in (("one", 1.0), ("two", 2.0)):
         assert idle.give_back(name, now_s)
-    assert [idle.take(3.0) for _ in range(3)] == [("two", []), ("one", []), (None, [])]
+    assert [idle.take(3.0) for _ in range(3)] == [("two", ()), ("one", ()), (None, ())]
 
 
 def test_those_that_were_unused_for_too_long_are_to_be_closed(idle: Idle[str]) -> None:
@@ -79,7 +79,7 @@ def test_a_pool_that_is_closed_gives_all_that_it_has_and_takes_none(idle: Idle[s
     assert idle.close() == ["one"]
     assert idle.closed
     assert not idle.give_back("two", 2.0)
-    assert idle.take(3.0) == (None, [])
+    assert idle.take(3.0) == (None, ())
 
 
 def test_one_that_comes_back_while_the_pool_is_closed_is_closed_by_who_brings_it(idle: Idle[str]) -> None:

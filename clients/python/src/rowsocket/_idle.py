@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 C = TypeVar("C")
@@ -20,20 +21,20 @@ class Idle(Generic[C]):
         self._idle_timeout_s = idle_timeout_s
         self._unused: collections.deque[tuple[C, float]] = collections.deque()
         """Each with the time since when it is unused. The one that was used last is the last."""
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
+        self.closed = False
         """True after `close`."""
-        return self._closed
 
-    def take(self, now_s: float) -> tuple[C | None, list[C]]:
+    def take(self, now_s: float) -> tuple[C | None, Sequence[C]]:
         """The connection used last (None: make one), and those to close because they were unused for too
         long.
         """
-        expired = self._take_expired(now_s - self._idle_timeout_s)
+        unused = self._unused
+        oldest_s = now_s - self._idle_timeout_s
+        expired: Sequence[C] = ()
         try:
-            return self._unused.pop()[0], expired
+            if unused[0][1] < oldest_s:
+                expired = self._take_expired(oldest_s)
+            return unused.pop()[0], expired
         except IndexError:
             return None, expired
 
@@ -53,11 +54,11 @@ class Idle(Generic[C]):
 
     def give_back(self, connection: C, now_s: float) -> bool:
         """A connection is unused again. False if it is to be closed instead, because the pool is."""
-        if self._closed:
+        if self.closed:
             return False
         one = (connection, now_s)
         self._unused.append(one)
-        if self._closed:  # just now: either `close` finds it, or this does
+        if self.closed:  # just now: either `close` finds it, or this does
             try:
                 self._unused.remove(one)
             except ValueError:
@@ -67,7 +68,7 @@ class Idle(Generic[C]):
 
     def close(self) -> list[C]:
         """Keep none from now on: every unused connection, to be closed."""
-        self._closed = True
+        self.closed = True
         unused: list[C] = []
         try:
             while True:
