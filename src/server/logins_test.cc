@@ -166,6 +166,18 @@ TEST_F(LoginsTest, the_server_stops_while_clients_wait) {
   EXPECT_EQ(tried_, static_cast<int>(limits::login_threads_for_strange));
 }
 
+TEST_F(LoginsTest, a_client_whose_login_is_being_tried_sees_its_end_at_once) {
+  start();
+  close_gate();
+  TestClient client = writer();
+  client.send(right_login);
+  ASSERT_TRUE(eventually([this] { return tried_ == 1; }));
+  std::thread stopping([this] { server_.stop(); });
+  EXPECT_EQ(client.rest(), "") << "though the login thread has its socket still";
+  open_gate();
+  stopping.join();
+}
+
 TEST_F(LoginsTest, guesses_beyond_a_few_are_not_tried) {
   start();
   std::vector<TestClient> clients;

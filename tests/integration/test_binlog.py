@@ -134,6 +134,16 @@ def test_where_another_format_is_forced_a_write_is_row_events_or_refused(start: 
     assert_binlog_equals_tables(server, ["app"])
 
 
+def test_where_nothing_is_logged_no_format_is_in_the_way(start: Start) -> None:
+    server = start(RowSocketServer, {"skip-log-bin": None})
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (id INT PRIMARY KEY)")
+    server.sql("SET GLOBAL wsrep_forced_binlog_format = STATEMENT")
+    with server.raw("write") as wire:
+        assert wire.ask_all(b"P\t1\tapp\tt\t\tid", b"1\t+\t1\t1") == [b"0\t1"] * 2
+    assert server.sql("SELECT id FROM app.t") == [(1,)]
+
+
 FULL_CACHE = {"max-binlog-cache-size": 16384, "binlog-cache-size": 4096}
 KINDS_OF_TABLES = {
     "rows that share a statement": [""],

@@ -171,6 +171,16 @@ def test_a_unique_key_over_a_prefix_finds_one_row_or_none(make_twins: MakeTwins,
     assert twins.index("", "k").delete("John") == 0
 
 
+def test_a_position_behind_the_last_index_is_none(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)")
+    twins.sql("INSERT INTO t VALUES (1, 5)")
+    assert twins.index("id", "1").find(5) == [(b"1",)]
+    for position in ("2", "3", "1x", str(2**32 + 1), str(2**64)):
+        with pytest.raises(rowsocket.RequestError) as raised:
+            twins.index("id", position)
+        assert raised.value.text == "idxnum"
+
+
 @pytest.mark.parametrize("engine", ["Aria", "MyISAM"])
 def test_a_disabled_index_is_none_until_it_is_enabled(make_twins: MakeTwins, engine: str) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)", f"ENGINE={engine}")
