@@ -26,6 +26,7 @@ WORDS = [
     "ss",
     "b",
     "B%",
+    "%_%_%_%_%_%_%_%_%",
     "b_",
     "b\\",
     "bb",
@@ -89,6 +90,7 @@ def test_a_prefix_finds_what_like_finds(
     ask: Callable[..., list[list[str]]], database: Database, definition: str, words: list[str]
 ) -> None:
     prefixes = ["a", "A", "ab", "abcdefghij", "b", "b%", "B_", "b\\", "ss", "", "none", "á"]
+    prefixes.append("%_%_%_%_%_%_%_%_")
     answers = ask(definition, words, *(["^=", 1, prefix, 100, 0] for prefix in prefixes))
     for prefix, answer in zip(prefixes, answers, strict=True):
         like = "".join("\\" + letter if letter in "%_\\" else letter for letter in prefix) + "%"
