@@ -155,16 +155,6 @@ class ProtocolTest : public testing::Test {
     return words;
   }
 
-  bool is_stranger = false;  ///< exec finds that the client may not read
-  Settings settings;
-  Arena arena;
-  Buffer out;
-  State state;
-  UniqueNumbers numbers{3};
-  const ServerFigures* figures = nullptr;
-  size_t scanned_bytes = 0;
-
- private:
   /// In the first block.
   static void leave_free(Arena& of_the_request, size_t byte_count) {
     const auto take = [](Arena& from, size_t bytes) { static_cast<void>(from.allocate(bytes)); };
@@ -176,6 +166,16 @@ class ProtocolTest : public testing::Test {
     take(of_the_request, block_bytes - byte_count);
   }
 
+  bool is_stranger = false;  ///< exec finds that the client may not read
+  Settings settings;
+  Arena arena;
+  Buffer out;
+  State state;
+  UniqueNumbers numbers{3};
+  const ServerFigures* figures = nullptr;
+  size_t scanned_bytes = 0;
+
+ private:
   const Protocol& protocol_;
   std::deque<std::string> inputs_;
 };

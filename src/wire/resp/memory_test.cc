@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // A command for which memory is refused somewhere on the way is no request: the stream ends.
+#include "base/refused_memory.h"
 #include "wire/resp/parser_fixture.h"
 
 namespace rowsocket::wire::resp::test {
@@ -46,6 +47,13 @@ TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_hashes) {
 }
 
 TEST_F(RespTest, memory_may_be_refused_anywhere_in_the_end_of_a_transaction) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  expect_no_request_without_memory(encoded({"EXEC"}));
+}
+
+TEST_F(RespTest, a_transaction_for_which_memory_ends_leaves_no_command_out) {
+  const std::string exec = encoded({"EXEC"});
   for (const Words command : {Words{"DECRBY", "a", "2"},
                               {"HGET", "d.t:1", "a"},
                               {"HGETALL", "d.t:1"},
@@ -55,10 +63,20 @@ TEST_F(RespTest, memory_may_be_refused_anywhere_in_the_end_of_a_transaction) {
                               {"MGET", "a", "b"},
                               {"MSET", "a", "1"},
                               {"APPEND", "a", "1"}}) {
-    EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
-    EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+    answer_to({"MULTI"});
+    answer_to({"SET", "a", "1"});
     EXPECT_EQ(answer_to(command), "+QUEUED\r\n");
-    expect_no_request_without_memory(encoded({"EXEC"}));
+    size_t members = 0;
+    for (size_t free_bytes = 0; members == 0; free_bytes += 16) {
+      ASSERT_LT(free_bytes, limits::arena_bytes_first) << *command.begin();
+      Arena small;
+      leave_free(small, free_bytes);
+      const rowsocket::test::RefusedMemory refused;
+      if (const Parsed parsed = parse(exec, small); parsed.status == Parsed::Status::request) {
+        members = static_cast<const Group*>(parsed.request)->members.size();
+      }
+    }
+    EXPECT_EQ(members, 2U) << *command.begin();
     state.forget_collected();
   }
 }
