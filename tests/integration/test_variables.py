@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pymysql
 import pytest
@@ -79,6 +80,19 @@ def test_the_port_that_sql_does_not_use_may_be_used(start: Start) -> None:
     (port,) = free_ports(1)
     server = start(RowSocketServer, {"port": port, "loose-rowsocket-port-read": port})
     assert server.counter("port_read") == port
+
+
+def test_without_an_address_no_port_is_in_the_way_of_sql(start: Start, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    of_sql: dict[str, str | int | None] = {"skip-networking": 0, "port": port, "bind-address": "127.0.0.1"}
+    path = tmp_path / "read"
+    own: dict[str, str | int | None] = {
+        "loose-rowsocket-address": "",
+        "loose-rowsocket-socket-read": str(path),
+    }
+    server = start(RowSocketServer, of_sql | own | {"loose-rowsocket-port-read": port})
+    assert is_loaded(server)
+    assert path.is_socket()
 
 
 def test_the_socket_of_sql_is_left_to_sql(start: Start) -> None:
