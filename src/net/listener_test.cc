@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "net/failing_call.h"
 
@@ -293,7 +294,7 @@ TEST_F(ListenerTest, a_path_that_is_too_long_or_in_no_folder_is_refused) {
 
 TEST_F(ListenerTest, what_else_the_system_refuses_is_told_in_its_words) {
   ASSERT_TRUE(while_call_fails(SYS_bind, ENOBUFS, [this] { EXPECT_FALSE(listen("127.0.0.1", 0)); }));
-  EXPECT_EQ(failure_, "127.0.0.1:0: " + std::string(std::strerror(ENOBUFS)));
+  EXPECT_EQ(failure_, "127.0.0.1:0: " + std::generic_category().message(ENOBUFS));
 }
 
 }  // namespace

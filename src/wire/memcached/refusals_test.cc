@@ -3,6 +3,8 @@
 // Commands that can not be followed, or that ask for more than there may be.
 #include <gmock/gmock.h>
 
+#include <string>
+
 #include "wire/memcached/parser_fixture.h"
 
 namespace rowsocket::wire::memcached::test {

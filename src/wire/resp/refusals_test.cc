@@ -3,6 +3,10 @@
 // Commands that say less than they must, or ask for more than there may be.
 #include <gmock/gmock.h>
 
+#include <deque>
+#include <string>
+#include <vector>
+
 #include "wire/resp/parser_fixture.h"
 #include "wire/resp/parts.h"
 
