@@ -181,6 +181,17 @@ def test_an_unsigned_column_counts_down(column: RespServer, resp: RespConnection
     assert stored(column) == ["0"]
 
 
+@pytest.mark.parametrize("kind", ["INT DEFAULT 7", "DECIMAL(10,2) DEFAULT 7", "VARCHAR(20) DEFAULT '7'"])
+def test_null_counts_as_0_whatever_the_default_is(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind)
+    column.sql("INSERT INTO app.typed VALUES ('a', NULL)")
+    assert resp.command("INCR", "@@typed.a") == b":1\r\n"
+    column.sql("UPDATE app.typed SET v = NULL")
+    assert resp.command("HINCRBY", "app.typed:a", "v", 2) == b":2\r\n"
+
+
 def test_sums_are_counted_as_increments(emptied: RespServer, resp: RespConnection) -> None:
     """The container's cas is set with them."""
 
