@@ -31,7 +31,7 @@ std::span<const Poller::Event> Epoll::wait(int timeout_ms) {
     const bool broken = (happened & (EPOLLERR | EPOLLHUP)) != 0;
     events_[static_cast<size_t>(i)] = {raw_[static_cast<size_t>(i)].data.ptr,
                                        broken || (happened & EPOLLIN) != 0,
-                                       broken || (happened & EPOLLOUT) != 0};
+                                       broken || (happened & EPOLLOUT) != 0, (happened & EPOLLERR) != 0};
   }
   return {events_.data(), static_cast<size_t>(count)};
 }

@@ -31,8 +31,9 @@ class Poller {
 
   struct Event {
     void* tag;
-    bool readable;  ///< there is input, the end of it, or an error: a recv tells which
-    bool writable;  ///< there is room, or an error: a send tells which
+    bool readable;           ///< there is input, the end of it, or an error: a recv tells which
+    bool writable;           ///< there is room, or an error: a send tells which
+    bool is_broken = false;  ///< the peer has reset the connection: no reply reaches it
   };
   /// Wait until something happens, at most `timeout_ms` (or `forever`). The events are good until the next
   /// call.

@@ -502,6 +502,24 @@ TEST_F(HeavyTest, one_that_goes_while_it_waits_in_line_is_forgotten) {
   EXPECT_EQ(loop_->connections().size(), 1U);
 }
 
+TEST_F(HeavyTest, what_one_has_asked_that_resets_the_connection_in_line_is_not_begun) {
+  TestClient light = connect_with_items();
+  const size_t rows = engine_.rows("shop.item").size();
+  {
+    TestClient heavy = connect_heavy();
+    take(long_us);
+    for (int times = 0; times < 8; ++times) {  // until it has had all of its time
+      heavy.send(times < 7 ? std::string(find_pen) : insert_another());
+      light.send(find_ink);
+      turn();
+    }
+    EXPECT_EQ(engine_.rows("shop.item").size(), rows) << "it waits in line";
+  }
+  clock_.advance_ms(100);
+  turn(2);
+  EXPECT_EQ(engine_.rows("shop.item").size(), rows);
+}
+
 TEST_F(HeavyTest, a_request_that_was_given_up_is_over_where_its_client_has_gone) {
   TestClient heavy = connect_with_items();
   connection(0).client.given_up.count = 1;

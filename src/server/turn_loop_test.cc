@@ -486,6 +486,26 @@ TEST_F(TurnLoopTest, beside_others_a_pipeline_has_less_of_a_turn) {
   EXPECT_EQ(greedy.received(), repeat(pen, requests)) << "and all that is left when it is alone";
 }
 
+TEST_F(TurnLoopTest, what_was_asked_before_a_reset_is_not_begun) {
+  TestClient client = connect_with_items();
+  const size_t rows = engine_.rows("shop.item").size();
+  client.send(find_pen);
+  turn();  // a socket that is closed with a reply in it is reset
+  client.send("0\t+\t2\t44\tcup\n");
+  client.close();
+  turn();
+  EXPECT_EQ(engine_.rows("shop.item").size(), rows);
+  EXPECT_EQ(loop_->connections().size(), 0U);
+}
+
+TEST_F(TurnLoopTest, what_was_asked_before_the_end_of_the_input_is_answered) {
+  TestClient client = connect_with_items();
+  client.send(find_pen);
+  client.close_output();
+  turn();
+  EXPECT_EQ(client.received(), pen);
+}
+
 TEST_F(TurnLoopTest, beside_others_long_pipelines_share_what_one_has) {
   TestClient modest = connect_with_items();
   std::deque<TestClient> greedy;

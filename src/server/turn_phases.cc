@@ -106,6 +106,11 @@ static bool is_receivable(const net::Poller::Event& event, const ClientConnectio
 void TurnLoop::receive_ready() {
   for (const net::Poller::Event& event : events_) {
     auto* const connection = static_cast<ClientConnection*>(event.tag);
+    if (connection != nullptr && event.is_broken && !connection->is_in_turn &&
+        connection->state == State::reading) [[unlikely]] {
+      connections_.close(*connection);  // what it has asked is not begun: nobody would be told
+      continue;
+    }
     if (connection != nullptr && is_receivable(event, *connection) && !connection->is_in_turn &&
         !connection->stream.has_output() &&
         (connection->state == State::reading || connection->state == State::lingering) &&
@@ -133,14 +138,15 @@ void TurnLoop::execute_requests(Turn& turn) {
 
 /// One at a time: another joins if this one leaves the turn the time for it. Where it may go on without the
 /// loop, what the turn has changed is committed before: nobody's reply, and nobody's row, waits for its end.
-/// What was put back for a thread is over where its client has gone.
+/// What was put back for a thread is over where its client has gone. (Else a client may have said that it
+/// sends nothing more, and wait for its reply.)
 bool TurnLoop::some_heavy_joins(Turn& turn) {
   while (!turn.is_full()) {
     ClientConnection* const heavy = intake_.next_heavy(turn.has_changes());
     if (heavy == nullptr) [[likely]] {
       return false;
     }
-    if (heavy->client.given_up.count > 0 && heavy->is_gone()) {
+    if (heavy->stream.is_broken() || (heavy->client.given_up.count > 0 && heavy->is_gone())) {
       world_.counters.add(Counter::requests_stopped);
       connections_.close(*heavy);
       continue;
