@@ -7,6 +7,7 @@ The server sends both statements to all nodes, unless the session says wsrep_on=
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,10 @@ def cluster(tree: ServerTree, template: Path) -> Iterator[Cluster]:
 
 def serves(node: GaleraNode) -> bool:
     return bool(node.status("Rowsocket_port_write"))
+
+
+def serves_nobody(node: GaleraNode) -> bool:
+    return not serves(node)
 
 
 def execute_here(node: GaleraNode, statement: str) -> None:
@@ -92,7 +97,7 @@ def test_a_plain_uninstall_beside_writers_does_not_stop_the_cluster(cluster: Clu
         with contextlib.closing(cluster[0].connect(read_timeout_s=60)) as admin, admin.cursor() as session:
             session.execute("UNINSTALL SONAME 'rowsocket'")
     for number, node in enumerate(cluster):
-        node.wait_until("RowSocket has ended", lambda node=node: not serves(node))
+        node.wait_until("RowSocket has ended", functools.partial(serves_nobody, node))
         node.sql(f"INSERT INTO d.t VALUES ({-1 - number})")
     cluster.catch_up()
     tables = [node.sql("SELECT id FROM d.t ORDER BY id") for node in cluster]
