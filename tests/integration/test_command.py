@@ -195,17 +195,24 @@ def test_lines_are_verbs_and_the_database_is_remembered(
     assert run_line(app, state, "exit") is None
 
 
+@contextlib.contextmanager
+def standing_still(server: RowSocketServer) -> Iterator[None]:
+    """The process is stopped, and goes on behind the block."""
+    assert server.process is not None
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+
+
 def test_a_server_that_stands_still_completes_nothing(
     shop: RowSocketServer, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "GREETING_TIMEOUT_S", 0.5)
     monkeypatch.setattr(catalog, "NAMES_TIMEOUT_S", 0.5)
-    assert shop.process is not None
-    shop.process.send_signal(signal.SIGSTOP)
-    try:
+    with standing_still(shop):
         assert completions(state, "get shop.us") == []
-    finally:
-        shop.process.send_signal(signal.SIGCONT)
 
 
 def test_names_are_not_asked_for_once_more_where_nothing_answers(
@@ -215,12 +222,8 @@ def test_names_are_not_asked_for_once_more_where_nothing_answers(
     assert completions(state, "get shop.us") == ["get shop.user"]  # there is a connection now
     connect = Mock(wraps=catalog.sql_connection)
     monkeypatch.setattr(catalog, "sql_connection", connect)
-    assert shop.process is not None
-    shop.process.send_signal(signal.SIGSTOP)
-    try:
+    with standing_still(shop):
         assert completions(state, "get shop.us") == []
-    finally:
-        shop.process.send_signal(signal.SIGCONT)
     connect.assert_not_called()
 
 

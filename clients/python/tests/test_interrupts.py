@@ -209,26 +209,17 @@ CALLS: dict[str, Callable[[ConnectionPool], object]] = {
 }
 
 
+@pytest.mark.parametrize("uses_the_pool", [False, True])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_no_interrupt_of_a_call_takes_a_place_of_a_pool_for_good(
-    monkeypatch: pytest.MonkeyPatch, call: Callable[[ConnectionPool], object]
+def test_no_handler_within_a_call_takes_a_place_of_a_pool_for_good(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[ConnectionPool], object], uses_the_pool: bool
 ) -> None:
+    """It raises, or does the same call, for which no lock keeps it waiting."""
     monkeypatch.setattr(pool, "Connection", Standing)
     used = ConnectionPool(max_size=2)
+    by = (lambda: call(used)) if uses_the_pool else sound_alarm
     step = 0
-    for step in interrupted_at_each_step(lambda: call(used)):
-        assert free_of(used._places, 3) == 2, f"at step {step}"
-    assert step > 50
-
-
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_a_handler_may_use_the_pool_that_it_interrupts(
-    monkeypatch: pytest.MonkeyPatch, call: Callable[[ConnectionPool], object]
-) -> None:
-    monkeypatch.setattr(pool, "Connection", Standing)
-    used = ConnectionPool(max_size=2)
-    step = 0
-    for step in interrupted_at_each_step(lambda: call(used), by=lambda: call(used)):
+    for step in interrupted_at_each_step(lambda: call(used), by):
         assert free_of(used._places, 3) == 2, f"at step {step}"
     assert step > 50
 
