@@ -117,9 +117,16 @@ def waiting_threads(primary: Primary, host: str) -> list[int]:
 
 
 def thread_that_waits(primary: Primary, host: str) -> int:
-    """The one that does, or will soon."""
-    primary.wait_until(f"a commit of {host} waits", lambda: len(waiting_threads(primary, host)) == 1)
-    return waiting_threads(primary, host)[0]
+    """The one that does, or will soon. The list says `Busy` of a thread whose lock it did not get, so it is
+    asked until it names one, and not again."""
+    named: list[int] = []
+
+    def names_one() -> bool:
+        named[:] = waiting_threads(primary, host)
+        return len(named) == 1
+
+    primary.wait_until(f"a commit of {host} waits", names_one)
+    return named[0]
 
 
 def open_counter(wire: RawConnection) -> None:
