@@ -20,7 +20,7 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
       tally_(counters, ledger),
       trail_(session),
       admission_(session),
-      transaction_(session, counters, clock),
+      transaction_(session, counters, clock, std::move(notices.commits)),
       runner_(session, transaction_, clock, std::move(notices.takes_long)),
       staging_(session, transaction_, runner_, counters, tally_, trail_),
       long_requests_(long_requests),

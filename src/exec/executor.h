@@ -63,6 +63,7 @@ class Executor {
     std::function<void()> settled;  ///< every reply but the request's own is final
     /// The request is over, and others that it has taken along begin to run again.
     std::function<void()> undone;
+    Transaction::Notices commits;
   };
 
   /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is the server's;

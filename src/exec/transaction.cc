@@ -20,6 +20,10 @@ void Transaction::remember_gtid_place(Reply& reply) {
 /// `commit` may throw.
 template <typename Commit>
 Error Transaction::timed(Commit commit) {
+  const bool has_changed = this->has_changed();
+  if (has_changed && notices_.begins) {
+    notices_.begins();
+  }
   const uint64_t began_ticks = clock_.ticks();
   is_committing_ = true;
   Error error;
@@ -30,7 +34,11 @@ Error Transaction::timed(Commit commit) {
   }
   is_committing_ = false;
   const uint64_t ended_ticks = clock_.ticks();
-  commit_ticks_ += ended_ticks - std::min(ended_ticks, began_ticks);  // two cores may differ by a few
+  const uint64_t ticks = ended_ticks - std::min(ended_ticks, began_ticks);  // two cores may differ by a few
+  commit_ticks_ += ticks;
+  if (has_changed && notices_.ended) {
+    notices_.ended(clock_.us_of(ticks));
+  }
   return error;
 }
 

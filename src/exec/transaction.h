@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,8 +29,14 @@ struct [[nodiscard]] Committed {
 
 class Transaction {
  public:
-  Transaction(engine::Session& session, Counters& counters, const Clock& clock)
-      : session_(session), counters_(counters), clock_(clock) {}
+  /// Of commits of changes; either may be empty.
+  struct Notices {
+    std::function<void()> begins;            ///< it may take as long as a disk, or replicas, take
+    std::function<void(uint64_t us)> ended;  ///< and took so long
+  };
+
+  Transaction(engine::Session& session, Counters& counters, const Clock& clock, Notices notices = {})
+      : session_(session), counters_(counters), clock_(clock), notices_(std::move(notices)) {}
 
   /// A request is about to begin. Whatever comes of it: locks that it takes on the way are given back with
   /// the turn.
@@ -90,6 +98,7 @@ class Transaction {
   engine::Session& session_;
   Counters& counters_;
   const Clock& clock_;
+  const Notices notices_;
   uint64_t commit_ticks_ = 0;
   bool is_committing_ = false;
   uint64_t rollback_count_ = 0;

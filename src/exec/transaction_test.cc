@@ -30,6 +30,19 @@ TEST_F(TransactionTest, a_turn_commits_once) {
   EXPECT_EQ(stock("1"), "7");
 }
 
+TEST_F(TransactionTest, who_wants_to_know_hears_of_each_commit_of_changes_and_how_long_it_took) {
+  std::vector<std::string> heard;
+  executor = std::make_unique<Executor>(
+      *session, counters, shared_settings(), clock,
+      Executor::Notices{.commits = {.begins = [&] { heard.emplace_back("begins"); },
+                                    .ended = [&](uint64_t us) { heard.push_back(std::to_string(us)); }}});
+  turn(one, {read("1")});
+  EXPECT_THAT(heard, ElementsAre());
+  engine.on_next_commit([this] { clock.advance_us(1500); });
+  turn(one, {add_stock("1"), add_stock("2")});
+  EXPECT_THAT(heard, ElementsAre("begins", "1500"));
+}
+
 TEST_F(TransactionTest, what_changes_the_parsers_state_comes_behind_what_is_final) {
   begin();
   send(one, add_stock("1"));

@@ -7,6 +7,7 @@
 //   parked ...... their first request waits for a lock: they come when it is to be tried again, the one that
 //                 is due first at first
 //   resting ..... they come when their rest is over
+//   behind_commit they come when a commit is over that goes on beside the loop
 //
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
@@ -24,12 +25,12 @@ class CarriedOver {
  public:
   /// From now on there is room for so many. May throw std::bad_alloc.
   void reserve(size_t connection_count) {
-    for (List* list : {&unreached_, &cut_, &parked_}) {
+    for (List* list : {&unreached_, &cut_, &behind_commit_, &parked_}) {
       list->reserve(connection_count);
     }
   }
 
-  /// By its state, which is one of the four.
+  /// By its state, which is one of the five.
   void add(ClientConnection& connection) {
     switch (connection.state) {
       case ClientConnection::State::unreached:
@@ -37,6 +38,9 @@ class CarriedOver {
         break;
       case ClientConnection::State::cut:
         cut_.push_back(&connection);
+        break;
+      case ClientConnection::State::behind_commit:
+        behind_commit_.push_back(&connection);
         break;
       case ClientConnection::State::parked:
       case ClientConnection::State::resting:
@@ -58,6 +62,15 @@ class CarriedOver {
     }
   }
 
+  [[nodiscard]] bool some_wait_for_commit() const { return !behind_commit_.empty(); }
+  /// Calls `go_on` for them. They are not carried over any more.
+  template <typename GoOn>
+  void take_behind_commit(const GoOn& go_on) {
+    std::for_each(behind_commit_.begin(), behind_commit_.end(),
+                  [&go_on](ClientConnection* one) { go_on(*one); });
+    behind_commit_.clear();
+  }
+
   /// When the next parked or resting one is due; UINT64_MAX if there is none.
   [[nodiscard]] uint64_t due_ms() const {
     return parked_.empty() ? UINT64_MAX : parked_.front()->retry_at_ms;
@@ -75,7 +88,7 @@ class CarriedOver {
   }
 
   void forget_closed() {
-    for (List* list : {&unreached_, &cut_, &parked_}) {
+    for (List* list : {&unreached_, &cut_, &behind_commit_, &parked_}) {
       std::erase_if(*list, [](const ClientConnection* one) { return one->is_closed(); });
     }
   }
@@ -99,6 +112,7 @@ class CarriedOver {
 
   List unreached_;
   List cut_;
+  List behind_commit_;
   List parked_;  ///< in the order in which they are due
 };
 

@@ -47,18 +47,19 @@ class Allotment;
 
 struct ClientConnection final : exec::Presence, Holder {
   enum class State : uint8_t {
-    reading,     ///< waits for bytes
-    unreached,   ///< has bytes that the turn had no room for
-    cut,         ///< had its share of the turn; may have more requests
-    parked,      ///< its first request waits for a lock
-    resting,     ///< what it had of the processors, others have now
-    logging_in,  ///< its first request waits until the host has decided on its login
-    held_back,   ///< its first request waits until others of its account were answered
-    condemned,   ///< is told why its stream can not be followed, and that nothing more comes
-    lingering,   ///< was told so; its further bytes are dropped, so that our last reply reaches it
-    leaving,     ///< is closed once its replies are sent
-    failed,      ///< is closed, and its replies are not sent
-    closed       ///< goes at the end of the turn
+    reading,        ///< waits for bytes
+    unreached,      ///< has bytes that the turn had no room for
+    cut,            ///< had its share of the turn; may have more requests
+    parked,         ///< its first request waits for a lock
+    resting,        ///< what it had of the processors, others have now
+    logging_in,     ///< its first request waits until the host has decided on its login
+    held_back,      ///< its first request waits until others of its account were answered
+    behind_commit,  ///< its first request writes, and comes behind a commit that goes on beside the loop
+    condemned,      ///< is told why its stream can not be followed, and that nothing more comes
+    lingering,      ///< was told so; its further bytes are dropped, so that our last reply reaches it
+    leaving,        ///< is closed once its replies are sent
+    failed,         ///< is closed, and its replies are not sent
+    closed          ///< goes at the end of the turn
   };
 
   /// What it is as one of its account's: see allotments.h.
@@ -216,6 +217,7 @@ struct ClientConnection final : exec::Presence, Holder {
   State state = State::reading;
   Note note;
   bool is_in_line = false;     ///< it waits for a turn: see Intake
+  bool wrote_last = false;     ///< in the last turn that executed something of it
   bool is_in_turn = false;     ///< its requests are the turn's; what they view must stay
   bool was_over_time = false;  ///< it has had all of its time in its last turn: see TimeShare
   bool is_away = false;  ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over

@@ -24,7 +24,7 @@ class DrillTest : public testing::Test {
   ManualClock clock_;
   int calls_ = 0;
   Drill drill_{token_, clock_, [this] { ++calls_; }};
-  LoopToken::Ticket ticket_ = token_.enter(true);
+  LoopToken::Ticket ticket_ = token_.enter();
 };
 
 TEST_F(DrillTest, a_request_waits_until_the_loop_is_taken) {

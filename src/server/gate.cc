@@ -89,7 +89,7 @@ bool Gate::lets_in(ClientConnection& connection, const Request*& request, const 
 
 engine::Admittance Gate::admittance_of(const ClientConnection& connection) {
   const net::Transport& transport = connection.stream.transport();
-  const LoopHold::Entered entered(turn_.hold, turn_.executor.nothing_staged());
+  const LoopHold::Entered entered(turn_.hold);
   return turn_.session.admittance_of({.is_unix = connection.is_unix, .tls = transport.portrait()});
 }
 

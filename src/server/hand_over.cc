@@ -5,6 +5,8 @@
 //   stuck thread   run ─ execute ─ ... the request ............ keep_unsettled ─ commit ─ give_back
 //   stand-in                        take ─ take_over ─ run ─ run ─ run ───────────────────── take_back ─ run
 //
+// The same where the thread is stuck in the turn's commit: then no request is under way.
+//
 // A connection whose requests stay with the stuck turn is away: the loop does not touch it until it is given
 // back. If the turn commits in front of the request, `give_back_settled` comes right behind that commit.
 #include "server/turn_loop.h"
@@ -13,18 +15,17 @@ namespace rowsocket::server {
 
 using State = ClientConnection::State;
 
-TurnLoop::Adrift TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
+std::optional<TurnLoop::Adrift> TurnLoop::take_over(Turn& own) {
   world_.counters.add(Counter::hand_overs);
   const std::span<ClientConnection* const> members = turn_->members();
   const size_t reached = turn_->reached();
-  const bool is_settled = LoopToken::is_settled(ticket);
   for (size_t number = 0; number < members.size(); ++number) {
     ClientConnection& connection = *members[number];
     if (number > reached) {
       connection.is_in_turn = false;
       connection.state = State::unreached;
       carried_over_.add(connection);
-    } else if (number == reached || !is_settled) {
+    } else if (number >= turn_->settled()) {
       connection.is_away = true;
       connections_.allotments().note_use(connection);
       connection.shown.away_on_thread = turn_->session().host_thread();
@@ -38,7 +39,11 @@ TurnLoop::Adrift TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
-  return {*members[reached], turn_->session(), turn_->write_under_way()};
+  if (turn_->is_executed()) {
+    commits_adrift_.begin(now_ms_);
+    return std::nullopt;
+  }
+  return Adrift{*members[reached], turn_->session(), turn_->write_under_way()};
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {
@@ -47,12 +52,13 @@ void TurnLoop::give_back(std::span<ClientConnection* const> members) {
 }
 
 void TurnLoop::give_back_settled(Turn& turn) {
-  const std::span<ClientConnection* const> settled = turn.members().first(turn.reached());
-  for (ClientConnection* connection : settled) {
+  const std::span<ClientConnection* const> committed =
+      turn.members().subspan(turn.settled(), turn.reached() - turn.settled());
+  for (ClientConnection* connection : committed) {
     turn.finish(*connection);
   }
-  give_back(settled);
-  turn.keep_unsettled();
+  give_back(committed);
+  turn.keep_last();
 }
 
 void TurnLoop::take_back() {

@@ -41,11 +41,17 @@ class HandOverTest : public TurnLoopTest {
     const LoopToken::Ticket ticket = loop_->token().seen();
     ASSERT_TRUE(loop_->token().take(ticket));
     stand_in_->reserve(loop_->connections().size());
-    loop_->take_over(*stand_in_, ticket);
+    static_cast<void>(loop_->take_over(*stand_in_));
   }
   /// While the next request waits, the stand-in takes over, and then `meanwhile` happens.
   void take_over_at_next_request(std::function<void()> meanwhile = [] {}) {
     engine_.on_next_request([this, meanwhile = std::move(meanwhile)] {
+      take_over();
+      meanwhile();
+    });
+  }
+  void take_over_at_next_commit(std::function<void()> meanwhile = [] {}) {
+    engine_.on_next_commit([this, meanwhile = std::move(meanwhile)] {
       take_over();
       meanwhile();
     });
@@ -65,6 +71,9 @@ class HandOverTest : public TurnLoopTest {
   void run_adrift() {
     inbox_.wake();
     ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::adrift);
+    if (turn_->is_executed()) {
+      loop_->note_commit_over();
+    }
     turn_->keep_unsettled();
     turn_->commit();
     turn_->session().release_tables();

@@ -244,7 +244,7 @@ TEST_F(HandOverTest, others_are_served_while_the_host_does_not_say_who_may_come_
     engine_.admit_by(nullptr);
     const LoopToken::Ticket ticket = loop_->token().seen();
     EXPECT_TRUE(loop_->token().take(ticket));
-    loop_->take_over(*stand_in_, ticket);
+    static_cast<void>(loop_->take_over(*stand_in_));
     other.send(find_ink);
     stand_in_turn();
     meanwhile = other.received();

@@ -241,7 +241,7 @@ TEST_F(HeavyTest, what_others_changed_is_committed_before_a_request_that_may_go_
     connection(0).walked_us = outlasts ? 2 * limits::slice_us : 2 * limits::heavy_us;
     bool is_settled = false;
     engine_.on_next_request([&] {  // of the light one
-      engine_.on_next_request([&] { is_settled = LoopToken::is_settled(loop_->token().seen()); });
+      engine_.on_next_request([&] { is_settled = turn_->settled() == turn_->reached(); });
     });
     heavy.send(find_pen);
     light.send("0\t=\t1\t1\t1\t0\tU\t1\n");

@@ -120,6 +120,16 @@ TEST_F(KillTest, one_that_no_loop_has_seen_yet_is_closed_when_it_comes) {
   EXPECT_EQ(loop_->connections().size(), 0u);
 }
 
+TEST_F(KillTest, a_commit_that_goes_on_is_not_stopped) {
+  TestClient killed = come_with_items();
+  engine_.on_next_commit([&] { kill(1); });
+  killed.send("0\t+\t2\t10\tcup\n");
+  turn();
+  EXPECT_EQ(engine_.commits_with_changes(), 1U);
+  turn();
+  EXPECT_TRUE(killed.sees_end());
+}
+
 TEST_F(KillTest, half_a_request_and_replies_that_are_not_taken_do_not_matter) {
   TestClient half = come_with_items();
   send_without_end(half, find_pen);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Which thread runs a turn loop. One thread owns the token and runs the loop. While that thread executes one
-// request, it touches only its own session, its turn and the connections that wait for that turn. So another
-// thread may take the token away then, and run the loop meanwhile (see worker.h).
+// request, or commits what a turn has changed, it touches only its own session, its turn and the connections
+// that wait for that turn. So another thread may take the token away then, and run the loop meanwhile (see
+// worker.h).
 //
-//   owner ..... enter · execute one request · leave, which says whether another thread has the loop
-//   others .... seen · (the owner waits, or takes long) · take
-//   others .... pin · (the execution does not end meanwhile) · unpin
+//   owner ..... enter · execute one request, or commit · leave, which says whether another thread has the
+//   loop others .... seen · (the owner waits, or takes long) · take others .... pin · (the execution does not
+//   end meanwhile) · unpin
 //
 // The thread that takes or pins the token sees everything that the owner did before `enter`. The token costs
 // a request one store and one compare-and-swap, of a cache line that no other thread writes.
@@ -22,13 +23,13 @@ namespace rowsocket::server {
 
 class LoopToken {
  public:
-  /// One execution of a request; 0 = none.
+  /// One execution of a request, or one commit; 0 = none.
   using Ticket = uint64_t;
 
   // For the owner.
-  /// `is_settled`: the replies to all earlier requests of the turn are final.
-  [[nodiscard]] Ticket enter(bool is_settled) {
-    const Ticket ticket = (++entered_ << ticket_shift) | (is_settled ? settled : 0);
+  /// `is_unhurried`: others would hardly gain anything if the loop was taken.
+  [[nodiscard]] Ticket enter(bool is_unhurried = false) {
+    const Ticket ticket = (++entered_ << ticket_shift) | (is_unhurried ? unhurried : 0);
     ticket_.store(ticket, std::memory_order_release);
     return ticket;
   }
@@ -52,7 +53,8 @@ class LoopToken {
   [[nodiscard]] bool take(Ticket ticket) {
     return ticket != 0 && (is_taken(ticket) || is_taken(ticket | told));
   }
-  [[nodiscard]] static bool is_settled(Ticket ticket) { return (ticket & settled) != 0; }
+
+  [[nodiscard]] static bool is_unhurried(Ticket ticket) { return (ticket & unhurried) != 0; }
 
   /// The execution that goes on now does not end until `unpin`, which is to come soon. False if there is
   /// none, or another thread has the token pinned.
@@ -74,7 +76,7 @@ class LoopToken {
   }
 
  private:
-  static constexpr Ticket settled = 1;
+  static constexpr Ticket unhurried = 1;
   static constexpr Ticket told = 2;
   static constexpr Ticket pinned = 4;
   static constexpr Ticket marks = told | pinned;
@@ -100,22 +102,20 @@ class LoopToken {
   uint64_t entered_ = 0;  ///< the owner's
 };
 
-/// A turn's hold on the loop: while the turn executes a request, another thread may take the token. A turn
-/// that has lost it is adrift. For the turn's thread.
+/// A turn's hold on the loop: while the turn executes a request, or commits, another thread may take the
+/// token. A turn that has lost it is adrift. For the turn's thread.
 class LoopHold {
  public:
   /// nullptr where no other thread ever takes the loop, or stops a request. The session is the turn's.
   LoopHold(LoopToken* token, engine::Session& session) : token_(token), session_(session) {}
 
   void begin_turn() { is_adrift_ = false; }
-  /// A request is entered. `is_settled`: see LoopToken::enter.
-  void enter(bool is_settled) {
+  void enter(bool is_unhurried = false) {
     if (token_ != nullptr) {
-      was_settled_ = is_settled;
-      ticket_ = token_->enter(is_settled);
+      ticket_ = token_->enter(is_unhurried);
     }
   }
-  /// The request is over. What told it to stop is not meant for the next one.
+  /// The request, or the commit, is over. What told a request to stop is not meant for the next one.
   void leave() {
     if (token_ == nullptr) {
       return;
@@ -128,10 +128,10 @@ class LoopHold {
     was_told_ = false;
     session_.forget_stop();
   }
-  /// The same for as long as it is there, for what a thread does that is no request.
+  /// The same for as long as it is there.
   class Entered {
    public:
-    Entered(LoopHold& hold, bool is_settled) : hold_(hold) { hold_.enter(is_settled); }
+    explicit Entered(LoopHold& hold, bool is_unhurried = false) : hold_(hold) { hold_.enter(is_unhurried); }
     ~Entered() { hold_.leave(); }
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
@@ -139,37 +139,30 @@ class LoopHold {
    private:
     LoopHold& hold_;
   };
-  /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
-  /// takes their connections with it: they need not wait for what this request waits for. False if another
-  /// thread has the loop already, and has left them with the turn. If they were final when it took the loop,
-  /// they are the loop's, and none of the turn's business any more.
-  [[nodiscard]] bool note_settled() {
-    if (ticket_ == 0 || was_settled_) {
-      return true;
-    }
+  /// In the middle of a request: leave, and let the turn tell what has changed since `enter`, before it
+  /// enters again. False if another thread has the loop already, and nothing was told.
+  template <typename Tell>
+  [[nodiscard]] bool enter_again(Tell tell) {
     const LoopToken::Left left = token_->leave(ticket_);
     was_told_ |= left == LoopToken::Left::told;
-    was_settled_ = true;
     if (left == LoopToken::Left::taken) {
       return false;
     }
-    ticket_ = token_->enter(true);
+    tell();
+    ticket_ = token_->enter();
     return true;
   }
 
-  /// Of the request under way; 0 = none.
+  /// Of the request under way, or the commit; 0 = none.
   [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
   [[nodiscard]] bool is_adrift() const { return is_adrift_; }
-  /// When the request under way was entered, or since: see LoopToken::enter.
-  [[nodiscard]] bool was_settled() const { return was_settled_; }
 
  private:
   LoopToken* token_;
   engine::Session& session_;
   LoopToken::Ticket ticket_ = 0;
-  bool was_told_ = false;  ///< before earlier replies became final
+  bool was_told_ = false;  ///< before it was entered again
   bool is_adrift_ = false;
-  bool was_settled_ = false;
 };
 
 }  // namespace rowsocket::server

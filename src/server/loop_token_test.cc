@@ -19,14 +19,13 @@ using Ticket = LoopToken::Ticket;
 
 TEST(LoopTokenTest, a_request_that_nobody_touches_is_left_alone) {
   LoopToken token;
-  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+  EXPECT_EQ(token.leave(token.enter()), Left::alone);
   EXPECT_EQ(token.seen(), 0U);
 }
 
 TEST(LoopTokenTest, what_is_seen_can_be_taken_once) {
   LoopToken token;
-  const Ticket ticket = token.enter(true);
-  EXPECT_TRUE(LoopToken::is_settled(token.seen()));
+  const Ticket ticket = token.enter();
   EXPECT_TRUE(token.take(ticket));
   EXPECT_FALSE(token.take(ticket));
   EXPECT_EQ(token.leave(ticket), Left::taken);
@@ -35,27 +34,27 @@ TEST(LoopTokenTest, what_is_seen_can_be_taken_once) {
 TEST(LoopTokenTest, what_is_not_under_way_can_not_be_pinned) {
   LoopToken token;
   EXPECT_FALSE(token.pin());
-  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+  EXPECT_EQ(token.leave(token.enter()), Left::alone);
   EXPECT_FALSE(token.pin());
 }
 
 TEST(LoopTokenTest, a_pin_leaves_no_trace_unless_the_request_was_told) {
   LoopToken token;
-  Ticket ticket = token.enter(false);
+  Ticket ticket = token.enter();
   ASSERT_TRUE(token.pin());
   token.unpin(false);
   EXPECT_EQ(token.leave(ticket), Left::alone);
-  ticket = token.enter(false);
+  ticket = token.enter();
   ASSERT_TRUE(token.pin());
   token.unpin(true);
   EXPECT_EQ(token.seen(), ticket);
   EXPECT_EQ(token.leave(ticket), Left::told);
-  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+  EXPECT_EQ(token.leave(token.enter()), Left::alone);
 }
 
 TEST(LoopTokenTest, while_it_is_pinned_nobody_takes_it) {
   LoopToken token;
-  const Ticket ticket = token.enter(false);
+  const Ticket ticket = token.enter();
   ASSERT_TRUE(token.pin());
   EXPECT_EQ(token.seen(), ticket);
   EXPECT_FALSE(token.pin());
@@ -72,7 +71,7 @@ TEST(LoopTokenTest, an_execution_does_not_end_while_it_is_pinned) {
   std::thread owner([&] {
     while (!stops.load()) {
       ++of_request;
-      static_cast<void>(token.leave(token.enter(false)));
+      static_cast<void>(token.leave(token.enter()));
     }
   });
   for (int pins = 0; pins < 300;) {
@@ -90,9 +89,16 @@ TEST(LoopTokenTest, an_execution_does_not_end_while_it_is_pinned) {
 class LoopHoldTest : public testing::Test {
  protected:
   LoopHoldTest() { hold_.begin_turn(); }
-  void enter_and_lose_loop(bool is_settled) {
-    hold_.enter(is_settled);
-    EXPECT_TRUE(token_.take(token_.seen()));
+  void lose_loop() { EXPECT_TRUE(token_.take(token_.seen())); }
+  /// True if the turn has told what has changed, and has entered again.
+  bool enter_again() {
+    bool has_told = false;
+    EXPECT_EQ(hold_.enter_again([&] {
+      EXPECT_EQ(token_.seen(), 0U) << "nobody takes the loop, and sees half of it";
+      has_told = true;
+    }),
+              has_told);
+    return has_told;
   }
 
   engine::memory::MemoryEngine engine_;
@@ -101,48 +107,38 @@ class LoopHoldTest : public testing::Test {
   LoopHold hold_{&token_, *session_};
 };
 
-TEST_F(LoopHoldTest, a_stop_is_remembered_where_earlier_replies_become_final_meanwhile) {
-  hold_.enter(false);
+TEST_F(LoopHoldTest, a_stop_is_remembered_where_the_request_is_entered_again) {
+  hold_.enter();
   ASSERT_TRUE(token_.pin());
   token_.unpin(true);
-  EXPECT_TRUE(hold_.note_settled());
-  EXPECT_TRUE(hold_.was_settled());
+  EXPECT_TRUE(enter_again());
+  EXPECT_EQ(hold_.ticket(), token_.seen());
   hold_.leave();
   EXPECT_FALSE(hold_.is_adrift());
-  hold_.enter(false);
+  hold_.enter();
   hold_.leave();
   EXPECT_FALSE(hold_.is_adrift());
 }
 
-TEST_F(LoopHoldTest, what_becomes_final_between_requests_lets_nobody_take_the_loop) {
-  EXPECT_TRUE(hold_.note_settled());
-  EXPECT_EQ(hold_.ticket(), 0U);
-  EXPECT_EQ(token_.seen(), 0U);
-}
-
-TEST_F(LoopHoldTest, what_becomes_final_behind_a_hand_over_was_left_with_the_turn) {
-  enter_and_lose_loop(false);
-  EXPECT_FALSE(hold_.note_settled());
-  EXPECT_TRUE(hold_.was_settled());
+TEST_F(LoopHoldTest, nothing_is_told_behind_a_hand_over) {
+  hold_.enter();
+  lose_loop();
+  EXPECT_FALSE(enter_again());
   hold_.leave();
   EXPECT_TRUE(hold_.is_adrift());
 }
 
-TEST_F(LoopHoldTest, what_was_final_before_a_hand_over_is_the_loops) {
-  enter_and_lose_loop(true);
-  EXPECT_TRUE(hold_.note_settled()) << "it is not given back a second time";
+TEST_F(LoopHoldTest, what_is_entered_again_can_be_taken) {
+  hold_.enter();
+  EXPECT_TRUE(enter_again());
+  lose_loop();
   hold_.leave();
   EXPECT_TRUE(hold_.is_adrift());
-}
-
-TEST_F(LoopHoldTest, what_becomes_final_twice_is_left_with_the_turn_once) {
-  enter_and_lose_loop(false);
-  EXPECT_FALSE(hold_.note_settled());
-  EXPECT_TRUE(hold_.note_settled());
 }
 
 TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {
-  enter_and_lose_loop(true);
+  hold_.enter();
+  lose_loop();
   hold_.leave();
   EXPECT_TRUE(hold_.is_adrift());
 }

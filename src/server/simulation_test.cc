@@ -97,7 +97,9 @@ class World {
       engine_.set_busy("d.counter", is_busy_);
     } else if (what == 6 && !is_handing_over_) {
       engine_.on_next_request([this] { hand_over(); });
-    } else if (what == 7) {
+    } else if (what == 7 && !is_handing_over_) {
+      engine_.on_next_commit([this] { hand_over(); });
+    } else if (what == 8) {
       limit_account();
     } else if (clients_.size() < client_count_max_ && (clients_.empty() || what < 20)) {
       connect();
@@ -156,20 +158,23 @@ class World {
   /// The request under way waits, and the other hand goes on with the loop.
   void hand_over() {
     const LoopToken::Ticket ticket = loop_->token().seen();
-    if (!loop_->token().take(ticket)) {
-      return;
+    if (is_handing_over_ || !loop_->token().take(ticket)) {
+      return;  // there are two hands
     }
     is_handing_over_ = true;
     in_charge_ = 1 - in_charge_;
     Turn& turn = *hands_[in_charge_].turn;
     turn.reserve(loop_->connections().size());
-    loop_->take_over(turn, ticket);
+    static_cast<void>(loop_->take_over(turn));
     for (size_t turns = chance_.below(5); turns > 0; --turns) {
       EXPECT_EQ(loop_->run(turn), TurnLoop::Ended::well);
     }
     is_handing_over_ = false;
   }
   void end_adrift(Hand& hand) {
+    if (hand.turn->is_executed()) {
+      loop_->note_commit_over();
+    }
     hand.turn->keep_unsettled();
     hand.turn->commit();
     hand.session->release_tables();

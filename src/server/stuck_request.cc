@@ -68,7 +68,11 @@ bool StuckRequest::look(LoopToken::Ticket ticket, ThreadNumber thread) {
   }
   const uint64_t cpu_us = cpu_us_of(thread);
   if (!is_the_same) {
+    looks_ = 0;
     cpu_us_ = cpu_us;
+    return false;
+  }
+  if (LoopToken::is_unhurried(ticket) && ++looks_ < limits::unhurried_ticks) {
     return false;
   }
   return cpu_us - cpu_us_ >= limits::slice_us || is_waiting(thread);

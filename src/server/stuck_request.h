@@ -24,11 +24,13 @@ using ThreadNumber = pid_t;
 class StuckRequest {
  public:
   /// What `thread` executes now has this ticket (0 = nothing). True if it executed the same when it was last
-  /// looked at, and has either used the processor for limits::slice_us since, or waits for something.
+  /// looked at, and has either used the processor for limits::slice_us since, or waits for something. Where
+  /// that is unhurried: only after limits::unhurried_ticks such looks.
   [[nodiscard]] bool look(LoopToken::Ticket ticket, ThreadNumber thread);
 
  private:
   LoopToken::Ticket ticket_ = 0;
+  uint32_t looks_ = 0;   ///< at the same
   uint64_t cpu_us_ = 0;  ///< that the thread had used when the ticket was first seen
 };
 

@@ -48,7 +48,8 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       executor_(session_, counters_, settings_, clock_,
                 {.takes_long = surroundings.takes_long,
                  .settled = [this] { note_settled(); },
-                 .undone = [this] { note_undone(); }},
+                 .undone = [this] { note_undone(); },
+                 .commits = surroundings.commits},
                 surroundings.ledger, surroundings.long_requests),
       gate_({.session = session_,
              .counters = counters_,
@@ -67,13 +68,15 @@ void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
   executor_.use_settings(settings_);
 }
 
-void Turn::begin(uint64_t now_ms) {
+void Turn::begin(uint64_t now_ms, bool holds_writes_back) {
   clear(now_ms);
+  holds_writes_back_ = holds_writes_back;
   executor_.begin_turn(now_ms);
 }
 
 void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   clear(now_ms);
+  holds_writes_back_ = false;
   is_patient_ = true;
   session_.set_patient(true);
   connection.shown.away_on_thread = session_.host_thread();
@@ -93,6 +96,7 @@ void Turn::clear(uint64_t now_ms) {
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
+  settled_ = 0;
   static_cast<void>(executor_.take_walked());  // of the last commit, where it ran requests again
   hold_.begin_turn();
   members_before_ = members_.size();
@@ -126,6 +130,7 @@ size_t Turn::others() const {
 void Turn::execute() {
   executor_.note_time();
   before_ = measure();
+  put_readers_first();
   for (; reached_ < members_.size(); ++reached_) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
@@ -139,21 +144,42 @@ void Turn::execute() {
   }
 }
 
-void Turn::keep_unsettled() {
-  members_.resize(reached_ + 1);
-  if (hold_.was_settled()) {
-    members_.erase(members_.begin(), members_.end() - 1);
-    reached_ = 0;
+/// Of those that have joined now, but for those that come from an earlier turn. Replies behind the first
+/// write wait for the commit, and those before it do not.
+void Turn::put_readers_first() {
+  const auto begin = members_.begin() + static_cast<std::ptrdiff_t>(reached_);
+  const auto is_fresh = [](const auto* one) { return one->state == State::reading; };
+  const auto reads = [](const auto* one) { return !one->wrote_last; };
+  const auto fresh = std::find_if(begin, members_.end(), is_fresh);
+  if (!std::is_partitioned(fresh, members_.end(), reads)) {
+    std::stable_partition(fresh, members_.end(), reads);
   }
 }
 
-/// In the middle of a request.
+void Turn::keep_unsettled() {
+  members_.resize(std::min(reached_ + 1, members_.size()));
+  members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(settled_));
+  reached_ -= std::exchange(settled_, 0);
+}
+
+void Turn::keep_last() {
+  settled_ = reached_;
+  keep_unsettled();
+}
+
+/// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
+/// takes their connections with it: they need not wait for what this request waits for. If another thread has
+/// the loop already, it has left them with the turn.
 void Turn::note_settled() {
   if (executor_.rollback_count() != before_.rollbacks) [[unlikely]] {
     before_ = measure();  // others have run again
     static_cast<void>(executor_.take_walked());
   }
-  if (!hold_.note_settled() && settled_adrift_) {
+  if (hold_.ticket() == 0 || settled_ == reached_) {
+    return;
+  }
+  const bool has_loop = hold_.enter_again([this] { settled_ = reached_; });
+  if (!has_loop && settled_adrift_) {
     settled_adrift_();
   }
 }
@@ -170,7 +196,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&
-        connection.state != State::held_back) {
+        connection.state != State::held_back && connection.state != State::behind_commit) {
       connection.shown.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
     }
   } catch (const std::exception& error) {
@@ -264,6 +290,7 @@ void Turn::execute(ClientConnection& connection) {
   }
   connection.client.is_unknown = connection.own_time.is_unknown() && !is_patient_ && others() > 0;
   connection.client.comes_behind = connection.takes_long();
+  connection.wrote_last = false;
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
                         .arena = arena_,
@@ -316,7 +343,14 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     connection.state = State::failed;
     return false;
   }
+  if (executor_.nothing_staged()) {
+    settled_ = reached_;
+  }
   const Request* request = parsed.request;
+  if (holds_writes_back_ && parsed.status == Parsed::Status::request && writes(*request)) [[unlikely]] {
+    connection.state = State::behind_commit;
+    return false;
+  }
   if (parsed.status == Parsed::Status::request &&
       (!gate_.lets_pass(connection, request, *settings_, is_patient_) || !execute(connection, *request))) {
     return false;
@@ -353,6 +387,7 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   if (request.kind == RequestKind::authenticate) [[unlikely]] {
     connection.shown.account = connection.client.account.shown_number();
   }
+  connection.wrote_last |= writes(request);
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
@@ -364,9 +399,8 @@ exec::Executed Turn::run(ClientConnection& connection, const Request& request) {
   if (is_patient_) {
     return executor_.execute(connection.client, request, connection.parsed_bytes);
   }
-  const bool is_settled = executor_.nothing_staged();
-  only_reads_ = is_settled && !writes(request);
-  const LoopHold::Entered entered(hold_, is_settled);
+  only_reads_ = executor_.nothing_staged() && !writes(request);
+  const LoopHold::Entered entered(hold_);
   pass_drill();
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
   pass_drill();
@@ -382,14 +416,17 @@ void Turn::pass_drill() {
 
 // ---- commit
 
-std::optional<uint64_t> Turn::commit() {
+std::optional<uint64_t> Turn::commit(bool is_unhurried) {
   std::optional<uint64_t> commit_us;
   if (executor_.nothing_staged()) {
     executor_.end_turn();
   } else {
     const uint64_t began_us = clock_.now_us();
-    executor_.end_turn();
+    commit_changes(is_unhurried);
     commit_us = clock_.now_us() - began_us;
+    if (is_executed() && is_adrift()) [[unlikely]] {
+      return commit_us;  // the thread that has the loop looks at the members
+    }
   }
   session_.yield_tables();
   arena_.reset();
@@ -397,6 +434,19 @@ std::optional<uint64_t> Turn::commit() {
     finish(*connection);
   }
   return commit_us;
+}
+
+/// A commit waits for a disk, and maybe for replicas. So another thread may take the loop meanwhile.
+void Turn::commit_changes(bool is_unhurried) {
+  if (is_patient_ || is_adrift()) {
+    executor_.end_turn();
+    return;
+  }
+  only_reads_ = false;
+  const LoopHold::Entered entered(hold_, is_unhurried);
+  pass_drill();
+  executor_.end_turn();
+  pass_drill();
 }
 
 void Turn::send_large_replies() {

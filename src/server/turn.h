@@ -6,10 +6,12 @@
 //
 //   begin · join, join, ... · execute [· join · execute] · commit
 //
-// While a request is executed, another thread may take over the loop (loop_token.h). Then the turn is adrift:
-// it goes on alone with the connections whose replies are not final, and executes nothing further.
+// While a request is executed, and while the turn commits, another thread may take over the loop
+// (loop_token.h). Then the turn is adrift: it goes on alone with the connections whose replies are not final,
+// and executes nothing further.
 //
 //   begin · join ... · execute (adrift) · keep_unsettled · commit
+//   begin · join ... · execute · commit (adrift) · keep_unsettled · commit
 //
 // A commit in the middle of the request settles what came before: see TurnLoop::give_back_settled.
 //
@@ -62,6 +64,7 @@ class Turn {
     /// In the middle of a request earlier replies have become final, and another thread has the loop: see
     /// TurnLoop::give_back_settled. To be there if another thread may take the loop.
     std::function<void()> settled_adrift = {};
+    exec::Transaction::Notices commits = {};
     exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
     exec::TableLedger* ledger = nullptr;   ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                ///< of the thread; nullptr: there is none
@@ -80,7 +83,8 @@ class Turn {
     }
   }
 
-  void begin(uint64_t now_ms);
+  /// `holds_writes_back`: what writes is not begun, and its connection is `behind_commit` then.
+  void begin(uint64_t now_ms, bool holds_writes_back = false);
   /// A whole turn of the connection's next request alone, and without the loop: it waits in place for locks.
   /// What is left to do is TurnLoop::give_back.
   void run_patiently(ClientConnection& connection, uint64_t now_ms);
@@ -96,15 +100,18 @@ class Turn {
   void settle() { executor_.settle_all(); }
   /// It takes no further request.
   [[nodiscard]] bool is_full() const;
-  /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
+  /// Another thread has taken over the loop while the request of `members()[reached()]` was executed, or
+  /// while the turn committed.
   [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
+  /// Nothing is left to be done but the commit.
+  [[nodiscard]] bool is_executed() const { return reached_ == members_.size(); }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return hold_.ticket(); }
   /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
   /// waits for a row that the turn has locked.
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   /// Replies to earlier requests of the turn wait for the end of the one under way.
-  [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
+  [[nodiscard]] bool keeps_replies() const { return settled_ < reached_; }
   /// How long the last request of the connection that is executed took by itself, in µs, as far as that is
   /// known.
   [[nodiscard]] uint64_t last_own_us() const { return last_own_us_; }
@@ -127,9 +134,14 @@ class Turn {
     }
   }
   [[nodiscard]] size_t reached() const { return reached_; }
+  /// So many of the members that come first have replies that are final, whatever becomes of the request, or
+  /// the commit, that is under way. Changes between two of them, and where `settled_adrift` is called.
+  [[nodiscard]] size_t settled() const { return settled_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
   void keep_unsettled();
+  /// Adrift, in the middle of a request: neither are the connections before it.
+  void keep_last();
   /// Some reply waits for the commit ...
   [[nodiscard]] bool has_changes() const { return !executor_.nothing_staged(); }
   /// ... and more connections can still take part in it.
@@ -138,8 +150,10 @@ class Turn {
   void others_came() { executor_.others_came(); }
 
   /// After this every reply is final, and the inputs may move. Returns how long the commit took, in µs, if
-  /// something was written.
-  std::optional<uint64_t> commit();
+  /// something was written. Where the turn comes adrift meanwhile, all is done but what `keep_unsettled` and
+  /// another call do.
+  /// `is_unhurried`: see LoopToken::enter.
+  std::optional<uint64_t> commit(bool is_unhurried = false);
   /// After the commit of a turn that is adrift: send the large replies, so that the loop need not.
   void send_large_replies();
   /// What `commit` does last for each of its members: nothing views the input any more, and no reply changes
@@ -152,6 +166,7 @@ class Turn {
   [[nodiscard]] bool is_killed(const ClientConnection& connection) const {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
+  void put_readers_first();
   void execute_or_close(ClientConnection& connection);
   void note_settled();
   void note_undone();
@@ -164,6 +179,7 @@ class Turn {
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
   [[nodiscard]] exec::Executed run(ClientConnection& connection, const Request& request);
   void pass_drill();
+  void commit_changes(bool is_unhurried);
 
   engine::Session& session_;
   Counters& counters_;
@@ -188,6 +204,7 @@ class Turn {
   Pipelines pipelines_;
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
+  size_t settled_ = 0;       ///< see the function
   bool is_put_off_ = false;  ///< the last request of the connection that is executed
   /// What was counted up to a moment.
   struct Measured {
@@ -213,6 +230,7 @@ class Turn {
   uint64_t waited_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
+  bool holds_writes_back_ = false;
   std::vector<ClientConnection*> members_;
 };
 

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@
 #include "request/settings.h"
 #include "server/bell.h"
 #include "server/carried_over.h"
+#include "server/commits_adrift.h"
 #include "server/connections.h"
 #include "server/inbox.h"
 #include "server/intake.h"
@@ -98,6 +100,7 @@ class TurnLoop {
   void end();
 
   [[nodiscard]] LoopToken& token() { return token_; }
+  [[nodiscard]] const LoopToken& token() const { return token_; }
   [[nodiscard]] LoginDesk& desk() { return desk_; }
   [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_.get(); }
   /// What goes on in the turn from which the loop was taken.
@@ -106,9 +109,12 @@ class TurnLoop {
     engine::Session& session;
     const exec::WriteUnderWay& write;
   };
-  /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
-  /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
-  Adrift take_over(Turn& own, LoopToken::Ticket ticket);
+  /// For the thread that has just taken the token from the turn under way. `own` is the thread's own turn,
+  /// with room for all connections. Until it returns, the other turn does not end. nullopt: the other turn
+  /// commits, and no request of it is under way.
+  std::optional<Adrift> take_over(Turn& own);
+  /// For the thread from which the loop was taken while its turn committed: that is over.
+  void note_commit_over() { commits_adrift_.end(); }
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
   /// For the same thread, in the middle of the request: what its turn did before is committed. Their
@@ -122,6 +128,9 @@ class TurnLoop {
   /// It waits for clients, and that may take long. For any thread.
   [[nodiscard]] bool is_napping() const { return is_napping_.load(); }
 
+  /// Some client has read of late. For the thread that runs the loop.
+  [[nodiscard]] bool serves_readers() const { return now_ms_ - read_at_ms_ < limits::readers_stay_ms; }
+
   [[nodiscard]] const Connections& connections() const { return connections_; }
   /// What the host calls the thread that runs the loop, or ran it last. For any thread.
   [[nodiscard]] uint64_t host_thread() const { return host_thread_; }
@@ -134,7 +143,7 @@ class TurnLoop {
   void admit_arrivals();
   void read_requests();
   void execute_requests(Turn& turn);
-  void commit();
+  void commit(Turn& turn);
   void send_replies();
   void reap();
 
@@ -154,9 +163,10 @@ class TurnLoop {
   void take_part(ClientConnection& connection);
   void gather_carried_over();
   void try_parked_again(ClientConnection& connection);
+  void go_on_behind_commit(ClientConnection& connection);
   void end_rest(ClientConnection& connection);
   [[nodiscard]] bool some_heavy_joins(Turn& turn);
-  void receive_ready();
+  void receive_ready(bool only_of_writers);
   [[nodiscard]] bool others_joined();
 
   // Send and reap.
@@ -175,6 +185,7 @@ class TurnLoop {
 
   // From thread to thread: hand_over.cc.
   void take_back();
+  [[nodiscard]] bool writes_wait() const { return commits_adrift_.writes_wait_until_ms() > now_ms_; }
 
   // From worker to worker: moves.cc.
   void relieve();
@@ -195,7 +206,8 @@ class TurnLoop {
   Connections connections_;
   Intake intake_;
   LoopToken token_;
-  Returned returned_;  ///< the only one that other threads use
+  Returned returned_;  ///< this and the next one are all that other threads use
+  CommitsAdrift commits_adrift_;
   ShownActivity activity_;
 
   // This turn.
@@ -209,6 +221,7 @@ class TurnLoop {
   std::vector<ClientConnection*> writable_;  ///< may go on sending what is left of earlier turns
 
   // From turn to turn.
+  uint64_t read_at_ms_ = 0;  ///< when a client read last, roughly
   CarriedOver carried_over_;
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;

@@ -39,6 +39,7 @@ TEST_F(TurnLoopTest, many_connections_share_a_turn_and_a_commit) {
 TEST_F(TurnLoopTest, who_comes_while_a_turn_writes_takes_part_in_its_commit) {
   TestClient first = connect_with_items();
   TestClient second = connect_with_items();
+  EXPECT_EQ(ask(second, "0\t+\t2\t9\tjug\n"), ok);
   const uint64_t commits_before = engine_.commits_with_changes();
   engine_.on_next_write([&] { second.send("0\t+\t2\t11\tmug\n"); });
   first.send("0\t+\t2\t10\tcup\n");
@@ -48,9 +49,22 @@ TEST_F(TurnLoopTest, who_comes_while_a_turn_writes_takes_part_in_its_commit) {
   EXPECT_EQ(engine_.commits_with_changes(), commits_before + 1);
 }
 
+TEST_F(TurnLoopTest, who_read_last_comes_behind_the_commit_of_a_turn_that_writes) {
+  TestClient writer = connect_with_items();
+  TestClient reader = connect_with_items();
+  engine_.on_next_write([&] { reader.send(find_pen); });
+  writer.send("0\t+\t2\t10\tcup\n");
+  turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(reader.received(), "");
+  turn();
+  EXPECT_EQ(reader.received(), pen);
+}
+
 TEST_F(TurnLoopTest, who_comes_after_the_turns_first_read_reads_what_the_turn_wrote) {
   TestClient writer = connect_with_items();
   TestClient reader = connect_with_items();
+  EXPECT_EQ(ask(reader, "0\t+\t2\t9\tjug\n"), ok) << "it may write again";
   engine_.on_next_write([&] { reader.send("0\t=\t1\t12\n"); });
   writer.send(std::string(find_pen) + "0\t+\t2\t12\tmug\n");
   const uint64_t turns_before = count(Counter::turns);

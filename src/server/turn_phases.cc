@@ -16,7 +16,7 @@ using State = ClientConnection::State;
 
 void TurnLoop::read_requests() {
   turn_->use_settings(settings_.get());
-  turn_->begin(now_ms_);
+  turn_->begin(now_ms_, writes_wait());
   intake_.begin_turn(now_ms_);
   writable_.clear();
   gather_carried_over();
@@ -27,7 +27,7 @@ void TurnLoop::read_requests() {
       writable_.push_back(connection);
     }
   }
-  receive_ready();
+  receive_ready(false);
 }
 
 void TurnLoop::join(ClientConnection& connection) {
@@ -49,6 +49,10 @@ void TurnLoop::gather_carried_over() {
   const auto take_part = [this](ClientConnection& connection) { this->take_part(connection); };
   carried_over_.take_ready(take_part);
   connections_.allotments().take_waiting(take_part);
+  if (carried_over_.some_wait_for_commit() && !writes_wait()) [[unlikely]] {
+    carried_over_.take_behind_commit(
+        [this](ClientConnection& connection) { go_on_behind_commit(connection); });
+  }
   carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
 }
 
@@ -87,6 +91,20 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   }
 }
 
+/// It was not polled.
+void TurnLoop::go_on_behind_commit(ClientConnection& connection) {
+  if (connection.is_closed()) {
+    return;
+  }
+  if (connection.stream.is_broken()) {
+    world_.counters.add(Counter::requests_stopped);
+    connections_.close(connection);
+    return;
+  }
+  connection.state = State::cut;
+  take_part(connection);
+}
+
 void TurnLoop::end_rest(ClientConnection& connection) {
   connection.rests_until_ms = 0;
   if (connection.stream.input().empty()) {
@@ -103,7 +121,8 @@ static bool is_receivable(const net::Poller::Event& event, const ClientConnectio
   return event.readable || (event.writable && connection.stream.transport().receives_when_writable());
 }
 
-void TurnLoop::receive_ready() {
+/// `only_of_writers`: not of those that did not write when they last asked something.
+void TurnLoop::receive_ready(bool only_of_writers) {
   for (const net::Poller::Event& event : events_) {
     auto* const connection = static_cast<ClientConnection*>(event.tag);
     if (connection != nullptr && event.is_broken && !connection->is_in_turn &&
@@ -112,7 +131,7 @@ void TurnLoop::receive_ready() {
       continue;
     }
     if (connection != nullptr && is_receivable(event, *connection) && !connection->is_in_turn &&
-        !connection->stream.has_output() &&
+        !connection->stream.has_output() && (connection->wrote_last || !only_of_writers) &&
         (connection->state == State::reading || connection->state == State::lingering) &&
         intake_.receive(*connection)) {
       join(*connection);
@@ -161,27 +180,32 @@ bool TurnLoop::some_heavy_joins(Turn& turn) {
 }
 
 /// A commit costs about as much for many requests as for one. So connections that came while the turn
-/// executed take part in its commit. Each takes part once, so that no client waits for long.
+/// executed take part in its commit. Each takes part once, so that no client waits for long. Those that read
+/// when they last asked something would only wait for the commit: they come behind it.
 bool TurnLoop::others_joined() {
   const size_t before = turn_->members().size();
   if (!turn_->has_room_in_commit() || before >= connections_.size()) {
     return false;
   }
   events_ = connections_.wait(0);
-  receive_ready();
+  receive_ready(true);
   turn_->others_came();
   return turn_->members().size() > before;
 }
 
 // ---- commit
 
-void TurnLoop::commit() {
-  if (turn_->members().empty()) {
+/// As `execute_requests`: once the turn is adrift, the loop is another thread's.
+void TurnLoop::commit(Turn& turn) {
+  if (turn.members().empty()) {
     return;
   }
-  const std::optional<uint64_t> commit_us = turn_->commit();
-  if (commit_us.has_value()) {
-    return_wait_.note_commit(*commit_us, turn_->members().size());
+  if (!turn.members().front()->wrote_last) {
+    read_at_ms_ = now_ms_;
+  }
+  const std::optional<uint64_t> commit_us = turn.commit(!serves_readers());
+  if (commit_us.has_value() && !turn.is_adrift()) {
+    return_wait_.note_commit(*commit_us, turn.members().size());
   }
 }
 
@@ -234,6 +258,7 @@ static Doing doing_between_turns(ClientConnection& connection) {
     case State::resting:
     case State::logging_in:
     case State::held_back:
+    case State::behind_commit:
       return Doing::waiting;
     case State::reading:
       return connection.stream.input().empty() ? Doing::idle : Doing::reading;
@@ -269,6 +294,7 @@ void TurnLoop::let_wait(ClientConnection& connection) {
       break;
     case State::parked:
     case State::resting:
+    case State::behind_commit:
       carried_over_.add(connection);
       connections_.watch(connection, net::Interest::none);
       return;
@@ -375,7 +401,7 @@ uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
     return connection.last_progress_ms + limits::linger_ms;
   }
   const bool waits_for_us = connection.state == State::logging_in || connection.state == State::resting ||
-                            connection.is_in_line ||
+                            connection.is_in_line || connection.state == State::behind_commit ||
                             (connection.state == State::held_back && !connection.stream.has_output());
   const uint64_t since_ms = waits_for_us ? now_ms_ : connection.last_progress_ms.read();
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;

@@ -156,6 +156,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .takes_long = [this, &hand, &pace](
                                uint64_t gone_on_us) { return note_long_walk(hand.turn, pace, gone_on_us); },
              .settled_adrift = [this, &hand] { give_back_settled(*hand.turn); },
+             .commits = {.begins = [this, &hand] { note_commit(hand.turn); },
+                         .ended = [this](uint64_t us) { commits_are_slow_.store(us >= limits::slice_us); }},
              .long_requests = &world_.long_requests,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
@@ -198,25 +200,36 @@ void Worker::give_back_settled(Turn& turn) {
 /// Whoever took the loop has looked at the turn's members.
 void Worker::await_hand_over() { const MutexLock lock(hand_over_); }
 
-/// Another thread has the loop: end this turn, for the connections that are still in it. The last of them has
-/// asked what took long.
+/// Another thread has the loop: end this turn, for the connections that are still in it.
 void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   await_hand_over();
-  const AdriftRequests::Request request = adrift_.remove(turn.session());
-  turn.session().forget_stop();  // the commit is not of that client alone
-  if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
-    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
+  ClientConnection* const asked_last = turn.is_executed() ? nullptr : turn.members()[turn.reached()];
+  if (asked_last != nullptr) {
+    end_request_adrift(hand, turn, *asked_last);
+  } else {
+    loop_.note_commit_over();
   }
   turn.keep_unsettled();
-  // In the drill, what goes on beside the loop is long.
-  turn.members().back()->note_beside(world_.is_drill ? limits::slice_us : turn.last_own_us());
   turn.commit();
   turn.send_large_replies();
   turn.session().release_tables();
   turn.session().forget_selections();
   close_if_killed(turn);
-  turn.members().back()->rests_until_ms = owed_us == 0 ? 0 : world_.clock.now_ms() + owed_us / 1000;
+  if (asked_last != nullptr) {
+    asked_last->rests_until_ms = owed_us == 0 ? 0 : world_.clock.now_ms() + owed_us / 1000;
+  }
   loop_.give_back(turn.members());
+}
+
+/// The request that took long, whose connection this is.
+void Worker::end_request_adrift(Hand& hand, Turn& turn, ClientConnection& connection) {
+  const AdriftRequests::Request request = adrift_.remove(turn.session());
+  turn.session().forget_stop();  // the commit is not of that client alone
+  if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
+    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
+  }
+  // In the drill, what goes on beside the loop is long.
+  connection.note_beside(world_.is_drill ? limits::slice_us : turn.last_own_us());
 }
 
 /// KILL of a thread closes the connections that it serves. Those of the loop are another thread's.
@@ -283,8 +296,9 @@ bool Worker::take_loop(Turn& turn) {
   if (stop_requested_.load() || !loop_.token().take(ticket)) {
     return false;
   }
-  const TurnLoop::Adrift adrift = loop_.take_over(turn, ticket);
-  adrift_.add(adrift.connection, adrift.session, adrift.write, world_.clock.now_us());
+  if (const auto adrift = loop_.take_over(turn); adrift.has_value()) {
+    adrift_.add(adrift->connection, adrift->session, adrift->write, world_.clock.now_us());
+  }
   return true;
 }
 
@@ -299,10 +313,23 @@ void Worker::wake() {
 /// The request waits, or takes long. Under latches of the engine: no lock, and no memory. The turn is the
 /// waiting thread's own. Once the loop was taken from the turn, the turn has no ticket that is good.
 void Worker::call_stand_in(const Turn* turn) {
-  const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
-  if (ticket != 0 && ticket == loop_.token().seen()) {
-    crew_.calls().call_for(ticket);
+  if (has_loop(turn)) {
+    crew_.calls().call_for(turn->ticket());
   }
+}
+
+/// A commit usually takes about as long as the last one, and writes would wait for it anyway. (The ticker
+/// calls a stand-in for any commit that lasts.)
+void Worker::note_commit(const Turn* turn) {
+  if (commits_are_slow_.load() && has_loop(turn) && loop_.serves_readers()) {
+    crew_.calls().call_for(turn->ticket());
+  }
+}
+
+/// The turn is of the calling thread, which runs the loop, and is in what another thread may go on beside.
+bool Worker::has_loop(const Turn* turn) const {
+  const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
+  return ticket != 0 && ticket == loop_.token().seen();
 }
 
 /// Under latches of the engine. Where the connections are spread over many workers, others go on meanwhile,

@@ -126,10 +126,13 @@ class Worker {
   void give_back_settled(Turn& turn);
   void await_hand_over();
   void end_adrift(Hand& hand, Turn& turn, uint64_t owed_us);
+  void end_request_adrift(Hand& hand, Turn& turn, ClientConnection& connection);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
+  void note_commit(const Turn* turn);
+  [[nodiscard]] bool has_loop(const Turn* turn) const;
   void note_wait(Turn* turn, engine::Wait what);
   [[nodiscard]] bool note_long_walk(Turn* turn, Pace& pace, uint64_t gone_on_us);
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
@@ -160,6 +163,7 @@ class Worker {
   AdriftRequests adrift_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
+  std::atomic<bool> commits_are_slow_{false};  ///< as the last one of changes was
   std::atomic<bool> stop_requested_{false};
   bool is_started_ = false;
   std::atomic<bool> has_begun_{false};  ///< some thread has a session

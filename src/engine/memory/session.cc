@@ -264,13 +264,18 @@ void MemorySession::abandon_group() {
   group_mark_.reset();
 }
 
+std::function<void()> MemorySession::take_commit_action() {
+  const MutexLock lock(state_.mutex);
+  return undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr);
+}
+
 Error MemorySession::commit() {
+  if (const auto action = take_commit_action()) {
+    action();  // others may use the engine meanwhile
+  }
   const MutexLock lock(state_.mutex);
   gtid_.clear();
   group_mark_.reset();
-  if (const auto action = undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr)) {
-    action();
-  }
   Error error = lost_ ? deadlock_error() : Error();
   if (error.ok() && !undo_.empty() && state_.commit_fault.happens()) {
     error = state_.commit_fault.error;

@@ -137,6 +137,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
   void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] std::function<void()> take_commit_action();
   void undo_down_to(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
   void undo_failure(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
   void take_table(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);

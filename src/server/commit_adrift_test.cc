@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A turn whose commit goes on beside its loop: the tests play both threads, as in hand_over_test.cc.
+#include <gmock/gmock.h>
+
+#include "server/hand_over_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr std::string_view insert_cup = "0\t+\t2\t10\tcup\n";
+constexpr std::string_view insert_mug = "0\t+\t2\t11\tmug\n";
+constexpr std::string_view find_in_log = "1\t=\t1\t7\n";
+
+class CommitAdriftTest : public HandOverTest {
+ protected:
+  CommitAdriftTest() { use_sessions(engine::Intent::write); }
+  [[nodiscard]] const ClientConnection& connection(size_t number) const {
+    return *loop_->connections().all()[number];
+  }
+};
+
+TEST_F(CommitAdriftTest, others_are_served_while_a_turn_commits) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  std::string meanwhile;
+  take_over_at_next_commit([&] {
+    other.send(open_items);
+    stand_in_turn();
+    meanwhile = writer.received() + other.received();
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  EXPECT_EQ(meanwhile, ok) << "no reply to a write leaves before its commit";
+  EXPECT_EQ(engine_.commits_with_changes(), 1U);
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(count(Counter::hand_overs), 1U);
+}
+
+TEST_F(CommitAdriftTest, of_a_turn_that_commits_what_came_before_the_first_write_is_answered) {
+  TestClient writer = connect_with_items();
+  TestClient behind = connect_with_items();
+  TestClient before = connect_to_log();
+  std::string meanwhile;
+  take_over_at_next_commit([&] { meanwhile = before.received() + writer.received() + behind.received(); });
+  before.send(find_in_log);
+  writer.send(insert_cup);
+  behind.send("0\t=\t1\t10\n");
+  run_adrift();
+  EXPECT_EQ(meanwhile, "0\t1\n");
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(behind.received(), "0\t2\t10\tcup\n") << "it has seen what might not be committed";
+  EXPECT_EQ(before.received(), "");
+}
+
+TEST_F(CommitAdriftTest, who_wrote_last_comes_behind_those_that_read) {
+  TestClient writer = connect_with_items();
+  TestClient reader = connect_to_log();
+  EXPECT_EQ(ask(writer, "0\t+\t2\t9\tjug\n"), ok);
+  std::string meanwhile;
+  take_over_at_next_commit([&] { meanwhile = reader.received(); });
+  writer.send(insert_cup);
+  reader.send(find_in_log);
+  run_adrift();
+  EXPECT_EQ(meanwhile, "0\t1\n");
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+}
+
+TEST_F(CommitAdriftTest, writes_wait_for_a_commit_that_goes_on_and_share_the_next_one) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  TestClient third = connect_with_items();
+  take_over_at_next_commit([&] {
+    other.send(insert_mug);
+    third.send("0\t+\t2\t12\tjug\n");
+    stand_in_turn();
+    EXPECT_EQ(connection(1).state, ClientConnection::State::behind_commit);
+    EXPECT_EQ(connection(1).shown.doing.read(), Doing::waiting);
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  EXPECT_EQ(engine_.commits_with_changes(), 1U);
+  stand_in_turn();
+  EXPECT_EQ(writer.received() + other.received() + third.received(), std::string(ok).append(ok).append(ok));
+  EXPECT_EQ(engine_.commits_with_changes(), 2U);
+}
+
+TEST_F(CommitAdriftTest, writes_do_not_wait_for_long_for_one_commit) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_commit([&] {
+    other.send(insert_mug);
+    stand_in_turn();
+    clock_.advance_ms(limits::behind_commit_ms + 1);
+    stand_in_turn();
+    EXPECT_EQ(connection(1).state, ClientConnection::State::parked)
+        << "it has begun, and this engine lets one transaction write at a time";
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  clock_.advance_ms(limits::parked_retry_ms_max);
+  stand_in_turn();
+  EXPECT_EQ(other.received(), ok);
+}
+
+TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_is_not_begun) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_commit([&] {
+    other.send(insert_mug);
+    stand_in_turn();
+    other.close();
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(engine_.commits_with_changes(), 1U);
+  EXPECT_EQ(loop_->connections().size(), 1U);
+  EXPECT_EQ(count(Counter::requests_stopped), 1U);
+}
+
+TEST_F(CommitAdriftTest, a_commit_that_fails_without_the_loop_is_told_to_those_who_wait_for_it) {
+  TestClient writer = connect_with_items();
+  engine_.fail_commit(Error(ErrorCode::engine, 28, "the disk is full"));
+  take_over_at_next_commit();
+  writer.send(insert_cup);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), "1\t1\t28\n");
+  EXPECT_EQ(ask(writer, "0\t=\t1\t10\n"), "0\t2\n");
+}
+
+TEST_F(CommitAdriftTest, of_a_commit_no_request_is_under_way) {
+  TestClient writer = connect_with_items();
+  bool has_request = true;
+  engine_.on_next_commit([&] {
+    ASSERT_TRUE(loop_->token().take(loop_->token().seen()));
+    stand_in_->reserve(loop_->connections().size());
+    has_request = loop_->take_over(*stand_in_).has_value();
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  EXPECT_FALSE(has_request);
+}
+
+}  // namespace
+}  // namespace rowsocket::server
