@@ -119,6 +119,10 @@ class OpenTable {
   /// earlier ones of its transaction have added to the index for the same rows (fts_undo_last_stmt does not
   /// find it any more). So a statement that may be undone comes first in its transaction.
   [[nodiscard]] bool changes_fulltext() const { return changes_fulltext_; }
+  /// Of its rows (those of its partitions).
+  [[nodiscard]] const handlerton* storage_engine() const { return table_->file->partition_ht(); }
+  /// A write may also change rows of another storage engine that has transactions, by triggers.
+  [[nodiscard]] bool changes_several_engines() const { return changes_several_engines_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Another session waits for this table, or it was flushed, or its memory is to be freed: close it at the
@@ -201,6 +205,7 @@ class OpenTable {
   bool triggers_show_removed_entries_ = false;
   bool triggers_use_tables_ = false;
   bool changes_fulltext_ = false;
+  bool changes_several_engines_ = false;
   bool reads_clock_ = false;
 };
 

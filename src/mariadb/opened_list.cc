@@ -191,6 +191,16 @@ static bool has_fulltext_of_innodb(const TABLE* table) {
          std::any_of(share->key_info, share->key_info + share->keys, is_fulltext);
 }
 
+bool writes_beside(const TABLE_LIST* list, const handlerton* engine) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr && list->lock_type >= TL_FIRST_WRITE && list->table->file->has_transactions() &&
+        list->table->file->partition_ht() != engine) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool writes_fulltext(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     if (list->table != nullptr && list->lock_type >= TL_FIRST_WRITE && has_fulltext_of_innodb(list->table)) {

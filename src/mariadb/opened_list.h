@@ -68,6 +68,9 @@ enum class UserVariables : uint8_t {
 };
 [[nodiscard]] UserVariables user_variables_of(const TABLE_LIST* list);
 
+/// A write may change tables of this storage engine, and of others that have transactions.
+[[nodiscard]] bool writes_beside(const TABLE_LIST* list, const handlerton* engine);
+
 /// A write may change a full-text index of InnoDB.
 [[nodiscard]] bool writes_fulltext(const TABLE_LIST* list);
 

@@ -117,6 +117,9 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (member.use.intent == Intent::read) {
       continue;  // what finds of one statement see together is worth more than values of their own
     }
+    if (transaction_.parts_engines(*side->open)) {
+      return Begin::commit_first;
+    }
     if (side->open->has_values_of_statement()) {
       several = true;
       return Begin::ready;

@@ -393,6 +393,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   triggers_use_tables_ = needs_own_statement_ && uses_tables_in_code(list_.next_global);
   reads_clock_ = mariadb::reads_clock(table);
   changes_fulltext_ = writes_fulltext(&list_);
+  changes_several_engines_ = needs_own_statement_ && writes_beside(list_.next_global, table->file->partition_ht());
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

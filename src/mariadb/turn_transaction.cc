@@ -141,7 +141,7 @@ bool TurnTransaction::was_undone_by_server() const {
 Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Error& error) const {
   const Intent intent = use.intent;
   if (facts_.group == Group::none &&
-      (parts_two_phases(table, intent) || (!use.is_further_row && has_to_come_first(table)))) {
+      (parts_two_phases(table, intent) || (intent != Intent::read && parts_engines(table)) || (!use.is_further_row && has_to_come_first(table)))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
@@ -174,6 +174,23 @@ bool TurnTransaction::parts_two_phases(const OpenTable& table, Intent intent) co
     return facts_.has_written && !facts_.does_lasting_work && !thd_->transaction->all.no_2pc;
   }
   return intent != Intent::read && thd_->transaction->all.no_2pc;
+}
+
+bool TurnTransaction::parts_engines(const OpenTable& table) const {
+  if (!facts_.has_written || mysql_bin_log.is_open() || WSREP_ON) [[likely]] {
+    return false;  // (a Galera node refuses writes into other engines than InnoDB)
+  }
+  const auto is_other = [&table](const Ha_trx_info* info) {
+    return info->is_trx_read_write() && info->ht() != table.storage_engine();
+  };
+  for (const THD_TRANS* part : {&thd_->transaction->stmt, &thd_->transaction->all}) {
+    for (const Ha_trx_info* info = part->ha_list; info != nullptr; info = info->next()) {
+      if (is_other(info)) {
+        return true;
+      }
+    }
+  }
+  return table.changes_several_engines();
 }
 
 /// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept

@@ -114,6 +114,11 @@ class TurnTransaction {
 
   /// Whether the open table can be used beside what the transaction has done. Never `wait`.
   [[nodiscard]] engine::Begin admit(const OpenTable& table, const engine::Use& use, Error& error) const;
+  /// True if the server might not recover what the transaction has changed, or would, beside changes of the
+  /// table. Without a binlog a transaction of several storage engines has its two phases in a log of the
+  /// server's own (tc.log), and after a crash the server takes all that it finds prepared back, also what was
+  /// committed. So a client of one engine must not share a transaction with a client of another.
+  [[nodiscard]] bool parts_engines(const OpenTable& table) const;
   /// A backup can not begin between a change of the table and the commit.
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, ulong patience_s, Error& error);
   /// A backup can not begin to block commits before the commit.

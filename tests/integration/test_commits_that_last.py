@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A commit costs those who wait for it: the worker's other clients go on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+ONE_WORKER = {"rowsocket-threads-read": 1, "rowsocket-threads-write": 1, "rowsocket-threads-max": 16}
+OPEN = b"P\t1\td\tt\tPRIMARY\tid,n"
+FIND = b"1\t=\t1\t0"
+FOUND = b"0\t2\t0\t0"
+CLIENTS = 20
+COMMITS_MAX = 4
+"""Of a worker, beside its loop."""
+
+
+@pytest.fixture
+def server(start: Start) -> RowSocketServer:
+    server = start(RowSocketServer, ONE_WORKER)
+    Database(server, "d").sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    server.sql("INSERT INTO d.t VALUES (0, 0)")
+    return server
+
+
+@contextlib.contextmanager
+def commits_wait(server: RowSocketServer) -> Iterator[None]:
+    """As at the end of a backup."""
+    with server.connect() as session, session.cursor() as backup:
+        try:
+            for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+                backup.execute(f"BACKUP STAGE {stage}")
+            yield
+        finally:
+            backup.execute("BACKUP STAGE END")
+
+
+def opened(server: RowSocketServer) -> RawConnection:
+    wire = server.raw("write")
+    assert wire.ask(OPEN) == b"0\t1"
+    return wire
+
+
+def insert(number: int) -> bytes:
+    return b"1\t+\t2\t%d\t%d\n" % (number, number)
+
+
+def waiting_commits(server: RowSocketServer) -> int:
+    return int(
+        server.value(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE host = 'rowsocket' AND state LIKE"
+            " '%%backup lock%%'"
+        )
+    )
+
+
+def test_readers_of_the_write_port_go_on_while_a_commit_waits(server: RowSocketServer) -> None:
+    with opened(server) as writer, opened(server) as reader:
+        with commits_wait(server):
+            writer.send(insert(1))
+            server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+            for _ in range(CLIENTS):
+                assert reader.ask(FIND) == FOUND
+            assert server.value("SELECT COUNT(*) FROM d.t") == 1
+        assert writer.line() == b"0\t1"
+
+
+def test_writes_behind_commits_that_wait_take_few_threads(server: RowSocketServer) -> None:
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(opened(server)) for _ in range(CLIENTS)]
+        reader = stack.enter_context(opened(server))
+        with commits_wait(server):
+            for number, writer in enumerate(writers, 1):
+                writer.send(insert(number))
+                count = min(number, COMMITS_MAX)
+                server.wait_until("its commit waits", lambda count=count: waiting_commits(server) == count)
+                assert reader.ask(FIND) == FOUND
+        for writer in writers:
+            assert writer.line() == b"0\t1"
+    assert server.value("SELECT COUNT(*) FROM d.t") == 1 + CLIENTS
+
+
+def test_writes_that_came_behind_a_commit_that_waits_share_the_next_one(server: RowSocketServer) -> None:
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(opened(server)) for _ in range(CLIENTS)]
+        with commits_wait(server):
+            writers[0].send(insert(1))
+            server.wait_until("its commit waits", lambda: waiting_commits(server) == 1)
+            before = server.counter("commits")
+            for number, writer in enumerate(writers[1:], 2):
+                writer.send(insert(number))
+        for writer in writers:
+            assert writer.line() == b"0\t1"
+        assert server.counter("commits") - before <= COMMITS_MAX
+
+
+def test_a_client_reads_behind_its_own_write_only_once_that_is_committed(server: RowSocketServer) -> None:
+    with opened(server) as writer, opened(server) as reader:
+        with commits_wait(server):
+            writer.send(insert(1) + b"1\t=\t1\t1\n")
+            server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+            assert reader.ask(b"1\t=\t1\t1") == b"0\t2", "it is not committed"
+        assert [writer.line(), writer.line()] == [b"0\t1", b"0\t2\t1\t1"]
+
+
+def test_a_client_that_goes_while_its_commit_waits_has_written(server: RowSocketServer) -> None:
+    with opened(server) as reader:
+        with commits_wait(server):
+            with opened(server) as writer:
+                writer.send(insert(1))
+                server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+            assert reader.ask(FIND) == FOUND
+        server.wait_until("it is committed", lambda: server.value("SELECT COUNT(*) FROM d.t") == 2)
+
+
+@pytest.mark.parametrize("ending", ["shutdown", "UNINSTALL"])
+def test_the_plugin_ends_while_commits_wait_beside_the_loop(server: RowSocketServer, ending: str) -> None:
+    """No commit is cut off: the end waits for them."""
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(opened(server)) for _ in range(2)]
+        reader = stack.enter_context(opened(server))
+        with commits_wait(server):
+            for number, writer in enumerate(writers, 1):
+                writer.send(insert(number))
+                server.wait_until("the commit waits", lambda count=number: waiting_commits(server) == count)
+                assert reader.ask(FIND) == FOUND
+        if ending == "UNINSTALL":
+            server.sql("UNINSTALL SONAME 'rowsocket'")
+        else:
+            server.stop()
+            server.start()
+    assert server.value("SELECT COUNT(*) FROM d.t") == 3
