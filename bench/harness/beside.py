@@ -46,6 +46,7 @@ TABLES = (
     "CREATE OR REPLACE TABLE beside.hot (id INT PRIMARY KEY, n INT)",
     "INSERT INTO beside.hot VALUES (1, 0)",
     "CREATE OR REPLACE TABLE beside.slow (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
+    "CREATE OR REPLACE TABLE beside.inserted (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
     (
         "CREATE OR REPLACE TRIGGER beside.slow_insert BEFORE INSERT ON beside.slow"
         " FOR EACH ROW SET NEW.n = SLEEP(2)"
@@ -274,6 +275,25 @@ def locked_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[thread
     return threads
 
 
+def blocked_commits(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """10 clients that insert rows while a backup keeps commits waiting, as at its end."""
+    blocked = threading.Event()
+
+    def back_up() -> None:
+        with contextlib.closing(server.connect("beside")) as sql, sql.cursor() as session:
+            for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+                session.execute(f"BACKUP STAGE {stage}")
+            blocked.set()
+            stop.wait()
+            session.execute("BACKUP STAGE END")
+
+    backup = threading.Thread(target=back_up, daemon=True)
+    backup.start()
+    blocked.wait()
+    line = b"0\t+\t1\t1\n"
+    return [backup, *_clients(10, server, port, stop, b"P\t0\tbeside\tinserted\t\tn", line)]
+
+
 def altered_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """20 clients of a table whose ALTER TABLE is at its end, and waits for a transaction of SQL."""
     read, altered = threading.Event(), threading.Event()
@@ -388,6 +408,7 @@ CASES = (
     Beside("updates of 100,000 rows", "write", long_updates),
     Beside("20 writers of a locked row", "write", locked_row),
     Beside("a table under LOCK TABLES", "write", locked_table),
+    Beside("10 writers, and a backup that blocks commits", "write", blocked_commits),
     Beside("inserts that take two seconds", "write", slow_engine),
     Beside("1,000 halves of 16 MiB", "write", large_lines),
     Beside("the end of an ALTER TABLE", "write", altered_table),
