@@ -69,6 +69,24 @@ TEST_F(CommitAdriftTest, who_wrote_last_comes_behind_those_that_read) {
   EXPECT_EQ(writer.received(), ok);
 }
 
+TEST_F(CommitAdriftTest, who_writes_more_than_a_turn_takes_comes_behind_those_that_read) {
+  TestClient writer = connect_with_items();
+  TestClient reader = connect_to_log();
+  std::string inserts;
+  for (uint32_t id = 1000; id < 1400; ++id) {
+    inserts += "0\t+\t2\t" + std::to_string(id) + "\tcup\n";
+  }
+  writer.send(inserts);
+  EXPECT_EQ(ask(reader, find_in_log), "0\t1\n");
+  ASSERT_EQ(connection(0).state, ClientConnection::State::cut);
+  std::string meanwhile;
+  take_over_at_next_commit([&] { meanwhile = reader.received(); });
+  reader.send(find_in_log);
+  run_adrift();
+  EXPECT_EQ(meanwhile, "0\t1\n");
+  stand_in_turn();
+}
+
 TEST_F(CommitAdriftTest, writes_wait_for_a_commit_that_goes_on_and_share_the_next_one) {
   TestClient writer = connect_with_items();
   TestClient other = connect_with_items();
@@ -104,6 +122,45 @@ TEST_F(CommitAdriftTest, writes_do_not_wait_for_long_for_one_commit) {
   clock_.advance_ms(limits::parked_retry_ms_max);
   stand_in_turn();
   EXPECT_EQ(other.received(), ok);
+}
+
+TEST_F(CommitAdriftTest, a_commit_before_one_that_takes_long_goes_on_beside_the_loop_too) {
+  TestClient writer = connect_with_items();
+  TestClient heavy = connect_with_items();
+  TestClient other = connect_with_items();
+  loop_->connections().all()[1]->walked_us = limits::slice_us;
+  std::string meanwhile;
+  take_over_at_next_commit([&] {
+    other.send(open_items);
+    stand_in_turn();
+    meanwhile = other.received();
+    EXPECT_FALSE(connection(1).is_away) << "its request has not begun";
+  });
+  writer.send(insert_cup);
+  heavy.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(meanwhile, ok);
+  stand_in_turn();
+  clock_.advance_ms(limits::parked_retry_ms_max);
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(heavy.received(), pen);
+}
+
+TEST_F(CommitAdriftTest, writes_wait_also_for_the_commit_of_a_turn_whose_request_has_lost_the_loop) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_request([&] {
+    engine_.on_next_commit([&] {
+      other.send(insert_mug);
+      stand_in_turn();
+      EXPECT_EQ(connection(1).state, ClientConnection::State::behind_commit);
+    });
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(writer.received() + other.received(), std::string(ok).append(ok));
 }
 
 TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_is_not_begun) {

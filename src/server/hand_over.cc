@@ -21,7 +21,7 @@ std::optional<TurnLoop::Adrift> TurnLoop::take_over(Turn& own) {
   const size_t reached = turn_->reached();
   for (size_t number = 0; number < members.size(); ++number) {
     ClientConnection& connection = *members[number];
-    if (number > reached) {
+    if (number > reached || (number == reached && turn_->is_committing())) {
       connection.is_in_turn = false;
       connection.state = State::unreached;
       carried_over_.add(connection);
@@ -39,8 +39,7 @@ std::optional<TurnLoop::Adrift> TurnLoop::take_over(Turn& own) {
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
-  if (turn_->is_executed()) {
-    commits_adrift_.begin(now_ms_);
+  if (turn_->is_committing()) {
     return std::nullopt;
   }
   return Adrift{*members[reached], turn_->session(), turn_->write_under_way()};

@@ -28,7 +28,9 @@ class HandOverTest : public TurnLoopTest {
                            .clock = clock_,
                            .token = &loop_->token(),
                            .numbers = numbers_,
-                           .settled_adrift = [this] { loop_->give_back_settled(*turn_); }},
+                           .settled_adrift = [this] { loop_->give_back_settled(*turn_); },
+                           .commits = {.begins = [this] { commits_under_way_.begin(clock_.now_ms()); },
+                                       .ended = [this](uint64_t) { commits_under_way_.end(); }}},
         board_.current());
     stand_in_session_ = engine_.create_session(
         {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
@@ -71,9 +73,6 @@ class HandOverTest : public TurnLoopTest {
   void run_adrift() {
     inbox_.wake();
     ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::adrift);
-    if (turn_->is_executed()) {
-      loop_->note_commit_over();
-    }
     turn_->keep_unsettled();
     turn_->commit();
     turn_->session().release_tables();

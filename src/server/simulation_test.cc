@@ -33,8 +33,10 @@ class World {
       EXPECT_TRUE(engine_.insert("d.counter", {std::to_string(counter), "0"}));
     }
     limit_account();
-    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
-        *selections_, inbox_, poller_, counters_, board_, clock_, limited_log_, account_loads_, "write"});
+    TurnLoop::Surroundings surroundings{*selections_, inbox_,       poller_,        counters_, board_,
+                                        clock_,       limited_log_, account_loads_, "write"};
+    surroundings.commits = &commits_;
+    loop_ = std::make_unique<TurnLoop>(surroundings);
     for (Hand& hand : hands_) {
       hand.session = engine_.create_session(
           {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
@@ -44,7 +46,9 @@ class World {
                              .clock = clock_,
                              .token = &loop_->token(),
                              .numbers = numbers_,
-                             .settled_adrift = [this, &hand] { loop_->give_back_settled(*hand.turn); }},
+                             .settled_adrift = [this, &hand] { loop_->give_back_settled(*hand.turn); },
+                             .commits = {.begins = [this] { commits_.begin(clock_.now_ms()); },
+                                         .ended = [this](uint64_t) { commits_.end(); }}},
           board_.current());
     }
   }
@@ -172,9 +176,6 @@ class World {
     is_handing_over_ = false;
   }
   void end_adrift(Hand& hand) {
-    if (hand.turn->is_executed()) {
-      loop_->note_commit_over();
-    }
     hand.turn->keep_unsettled();
     hand.turn->commit();
     hand.session->release_tables();
@@ -214,6 +215,7 @@ class World {
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   UniqueNumbers numbers_{0};
+  CommitsUnderWay commits_;
   Ledger ledger_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   bool is_busy_ = false;

@@ -97,8 +97,10 @@ void Turn::clear(uint64_t now_ms) {
   reply_bytes_ = 0;
   reached_ = 0;
   settled_ = 0;
+  has_readers_ = false;
   static_cast<void>(executor_.take_walked());  // of the last commit, where it ran requests again
   hold_.begin_turn();
+  is_committing_ = false;
   members_before_ = members_.size();
   pipelines_.begin_turn();
   members_.clear();
@@ -144,20 +146,21 @@ void Turn::execute() {
   }
 }
 
-/// Of those that have joined now, but for those that come from an earlier turn. Replies behind the first
-/// write wait for the commit, and those before it do not.
+/// Of those that have joined now, but for those for which an earlier turn had no room: they come first.
+/// Replies behind the first write wait for the commit, and those before it do not.
 void Turn::put_readers_first() {
   const auto begin = members_.begin() + static_cast<std::ptrdiff_t>(reached_);
-  const auto is_fresh = [](const auto* one) { return one->state == State::reading; };
+  const auto had_room = [](const auto* one) { return one->state != State::unreached; };
   const auto reads = [](const auto* one) { return !one->wrote_last; };
-  const auto fresh = std::find_if(begin, members_.end(), is_fresh);
-  if (!std::is_partitioned(fresh, members_.end(), reads)) {
-    std::stable_partition(fresh, members_.end(), reads);
+  const auto others = std::find_if(begin, members_.end(), had_room);
+  if (!std::is_partitioned(others, members_.end(), reads)) {
+    std::stable_partition(others, members_.end(), reads);
   }
+  has_readers_ = has_readers_ || (others != members_.end() && reads(*others));
 }
 
 void Turn::keep_unsettled() {
-  members_.resize(std::min(reached_ + 1, members_.size()));
+  members_.resize(reached_ + (is_committing_ ? 0 : 1));
   members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(settled_));
   reached_ -= std::exchange(settled_, 0);
 }
@@ -422,9 +425,10 @@ std::optional<uint64_t> Turn::commit(bool is_unhurried) {
     executor_.end_turn();
   } else {
     const uint64_t began_us = clock_.now_us();
-    commit_changes(is_unhurried);
+    const bool was_adrift = is_adrift();
+    commit_changes(is_unhurried, [this] { executor_.end_turn(); });
     commit_us = clock_.now_us() - began_us;
-    if (is_executed() && is_adrift()) [[unlikely]] {
+    if (is_adrift() && !was_adrift) [[unlikely]] {
       return commit_us;  // the thread that has the loop looks at the members
     }
   }
@@ -436,17 +440,30 @@ std::optional<uint64_t> Turn::commit(bool is_unhurried) {
   return commit_us;
 }
 
+void Turn::settle() {
+  if (has_changes()) {
+    commit_changes(false, [this] { executor_.settle_all(); });
+  }
+}
+
 /// A commit waits for a disk, and maybe for replicas. So another thread may take the loop meanwhile.
-void Turn::commit_changes(bool is_unhurried) {
+template <typename Commit>
+void Turn::commit_changes(bool is_unhurried, Commit commit) {
   if (is_patient_ || is_adrift()) {
-    executor_.end_turn();
+    commit();
     return;
   }
   only_reads_ = false;
-  const LoopHold::Entered entered(hold_, is_unhurried);
-  pass_drill();
-  executor_.end_turn();
-  pass_drill();
+  is_committing_ = true;
+  {
+    const LoopHold::Entered entered(hold_, is_unhurried);
+    pass_drill();
+    commit();
+    pass_drill();
+  }
+  if (!is_adrift()) {
+    is_committing_ = false;
+  }
 }
 
 void Turn::send_large_replies() {

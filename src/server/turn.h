@@ -96,15 +96,17 @@ class Turn {
   /// Execute the requests of the connections that joined since the last call. If the turn has no room for a
   /// connection, the connection is `unreached` then.
   void execute();
-  /// Between two calls of `execute`: commit what was done so far. The replies are final then.
-  void settle() { executor_.settle_all(); }
+  /// Between two calls of `execute`: commit what was done so far. The replies are final then, unless the turn
+  /// has come adrift.
+  void settle();
   /// It takes no further request.
   [[nodiscard]] bool is_full() const;
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed, or
   /// while the turn committed.
   [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
-  /// Nothing is left to be done but the commit.
-  [[nodiscard]] bool is_executed() const { return reached_ == members_.size(); }
+  /// What another thread may go on beside is a commit, and no request: that of `members()[reached()]`, if
+  /// there is such a member, has not begun.
+  [[nodiscard]] bool is_committing() const { return is_committing_; }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return hold_.ticket(); }
   /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
@@ -142,6 +144,8 @@ class Turn {
   void keep_unsettled();
   /// Adrift, in the middle of a request: neither are the connections before it.
   void keep_last();
+  /// Of its members some did not write when they last asked something.
+  [[nodiscard]] bool has_readers() const { return has_readers_; }
   /// Some reply waits for the commit ...
   [[nodiscard]] bool has_changes() const { return !executor_.nothing_staged(); }
   /// ... and more connections can still take part in it.
@@ -179,7 +183,8 @@ class Turn {
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
   [[nodiscard]] exec::Executed run(ClientConnection& connection, const Request& request);
   void pass_drill();
-  void commit_changes(bool is_unhurried);
+  template <typename Commit>
+  void commit_changes(bool is_unhurried, Commit commit);
 
   engine::Session& session_;
   Counters& counters_;
@@ -231,6 +236,8 @@ class Turn {
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   bool holds_writes_back_ = false;
+  bool has_readers_ = false;    ///< see the function
+  bool is_committing_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;
 };
 

@@ -126,8 +126,7 @@ int TurnLoop::time_to_wait_ms() const {
   if (intake_.some_wait()) [[unlikely]] {
     return intake_.is_their_time() ? 0 : 1;  // a millisecond, or until a light one comes
   }
-  const uint64_t writes_ms =
-      carried_over_.some_wait_for_commit() ? commits_adrift_.writes_wait_until_ms() : never;
+  const uint64_t writes_ms = carried_over_.some_wait_for_commit() ? writes_wait_until_ms() : never;
   const uint64_t deadline_ms = std::min({writes_ms, next_sweep_ms_, next_look_ms_, intake_.due_ms(),
                                          carried_over_.due_ms(), activity_.due_ms(connections_.size())});
   if (deadline_ms == never) {
@@ -242,7 +241,7 @@ void TurnLoop::stop_killed() {
   if (!token_.pin()) {
     return;
   }
-  const bool is_killed = !turn_->is_executed() && turn_->members()[turn_->reached()]->is_killed();
+  const bool is_killed = !turn_->is_committing() && turn_->members()[turn_->reached()]->is_killed();
   if (is_killed) {
     turn_->session().stop_request();
   }

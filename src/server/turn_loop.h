@@ -39,7 +39,7 @@
 #include "request/settings.h"
 #include "server/bell.h"
 #include "server/carried_over.h"
-#include "server/commits_adrift.h"
+#include "server/commits_under_way.h"
 #include "server/connections.h"
 #include "server/inbox.h"
 #include "server/intake.h"
@@ -78,6 +78,8 @@ class TurnLoop {
     Bell* bell = nullptr;                  ///< rung where the loop goes on after a nap
     const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
     net::SendRing* send_ring = nullptr;    ///< for this loop alone; nullptr: each send is a call of its own
+    /// Of all threads that run the loop, or stand in; nullptr: no other thread commits.
+    const CommitsUnderWay* commits = nullptr;
   };
 
   /// May throw std::bad_alloc.
@@ -113,8 +115,6 @@ class TurnLoop {
   /// with room for all connections. Until it returns, the other turn does not end. nullopt: the other turn
   /// commits, and no request of it is under way.
   std::optional<Adrift> take_over(Turn& own);
-  /// For the thread from which the loop was taken while its turn committed: that is over.
-  void note_commit_over() { commits_adrift_.end(); }
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
   /// For the same thread, in the middle of the request: what its turn did before is committed. Their
@@ -185,7 +185,10 @@ class TurnLoop {
 
   // From thread to thread: hand_over.cc.
   void take_back();
-  [[nodiscard]] bool writes_wait() const { return commits_adrift_.writes_wait_until_ms() > now_ms_; }
+  [[nodiscard]] uint64_t writes_wait_until_ms() const {
+    return world_.commits == nullptr ? 0 : world_.commits->writes_wait_until_ms();
+  }
+  [[nodiscard]] bool writes_wait() const { return writes_wait_until_ms() > now_ms_; }
 
   // From worker to worker: moves.cc.
   void relieve();
@@ -206,8 +209,7 @@ class TurnLoop {
   Connections connections_;
   Intake intake_;
   LoopToken token_;
-  Returned returned_;  ///< this and the next one are all that other threads use
-  CommitsAdrift commits_adrift_;
+  Returned returned_;  ///< the only one that other threads use
   ShownActivity activity_;
 
   // This turn.

@@ -26,6 +26,7 @@ class TurnLoopTest : public testing::Test {
                                         clock_,       limited_log_, account_loads_, "write"};
     surroundings.bell = &bell_;
     surroundings.send_ring = &send_ring_;
+    surroundings.commits = &commits_under_way_;
     loop_ = std::make_unique<TurnLoop>(surroundings);
     turn_ = std::make_unique<Turn>(Turn::Surroundings{.session = *session_,
                                                       .counters = counters_,
@@ -99,6 +100,7 @@ class TurnLoopTest : public testing::Test {
   net::Epoll poller_;
   net::SendRing send_ring_;
   Bell bell_;
+  CommitsUnderWay commits_under_way_;
   SettingsBoard board_;
   ManualClock clock_;
   TestLog log_;

@@ -152,7 +152,7 @@ void TurnLoop::execute_requests(Turn& turn) {
       return;
     }
     intake_.end_service();
-  } while (others_joined() || some_heavy_joins(turn));
+  } while ((others_joined() || some_heavy_joins(turn)) && !turn.is_adrift());
 }
 
 /// One at a time: another joins if this one leaves the turn the time for it. Where it may go on without the
@@ -170,10 +170,10 @@ bool TurnLoop::some_heavy_joins(Turn& turn) {
       connections_.close(*heavy);
       continue;
     }
+    join(*heavy);
     if (heavy->outlasts_slice()) {
       turn.settle();
     }
-    join(*heavy);
     return true;
   }
   return false;
@@ -200,7 +200,7 @@ void TurnLoop::commit(Turn& turn) {
   if (turn.members().empty()) {
     return;
   }
-  if (!turn.members().front()->wrote_last) {
+  if (turn.has_readers()) {
     read_at_ms_ = now_ms_;
   }
   const std::optional<uint64_t> commit_us = turn.commit(!serves_readers());

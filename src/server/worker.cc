@@ -55,7 +55,8 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
              .bell = world_.bell,
              .lifelines = world_.lifelines,
-             .send_ring = world_.has_send_ring ? &send_ring_ : nullptr}),
+             .send_ring = world_.has_send_ring ? &send_ring_ : nullptr,
+             .commits = &commits_}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
   world_.walks.add_loop(in_charge_);
@@ -156,8 +157,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .takes_long = [this, &hand, &pace](
                                uint64_t gone_on_us) { return note_long_walk(hand.turn, pace, gone_on_us); },
              .settled_adrift = [this, &hand] { give_back_settled(*hand.turn); },
-             .commits = {.begins = [this, &hand] { note_commit(hand.turn); },
-                         .ended = [this](uint64_t us) { commits_are_slow_.store(us >= limits::slice_us); }},
+             .commits = {.begins = [this, &hand] { begin_commit(hand.turn); },
+                         .ended = [this](uint64_t us) { end_commit(us); }},
              .long_requests = &world_.long_requests,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
@@ -203,11 +204,9 @@ void Worker::await_hand_over() { const MutexLock lock(hand_over_); }
 /// Another thread has the loop: end this turn, for the connections that are still in it.
 void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   await_hand_over();
-  ClientConnection* const asked_last = turn.is_executed() ? nullptr : turn.members()[turn.reached()];
+  ClientConnection* const asked_last = turn.is_committing() ? nullptr : turn.members()[turn.reached()];
   if (asked_last != nullptr) {
     end_request_adrift(hand, turn, *asked_last);
-  } else {
-    loop_.note_commit_over();
   }
   turn.keep_unsettled();
   turn.commit();
@@ -320,10 +319,16 @@ void Worker::call_stand_in(const Turn* turn) {
 
 /// A commit usually takes about as long as the last one, and writes would wait for it anyway. (The ticker
 /// calls a stand-in for any commit that lasts.)
-void Worker::note_commit(const Turn* turn) {
+void Worker::begin_commit(const Turn* turn) {
+  commits_.begin(world_.clock.now_ms());
   if (commits_are_slow_.load() && has_loop(turn) && loop_.serves_readers()) {
     crew_.calls().call_for(turn->ticket());
   }
+}
+
+void Worker::end_commit(uint64_t took_us) {
+  commits_.end();
+  commits_are_slow_.store(took_us >= limits::slice_us);
 }
 
 /// The turn is of the calling thread, which runs the loop, and is in what another thread may go on beside.

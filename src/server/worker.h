@@ -131,7 +131,8 @@ class Worker {
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
-  void note_commit(const Turn* turn);
+  void begin_commit(const Turn* turn);
+  void end_commit(uint64_t took_us);
   [[nodiscard]] bool has_loop(const Turn* turn) const;
   void note_wait(Turn* turn, engine::Wait what);
   [[nodiscard]] bool note_long_walk(Turn* turn, Pace& pace, uint64_t gone_on_us);
@@ -155,6 +156,7 @@ class Worker {
   net::Epoll poller_;
   net::SendRing send_ring_;
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
+  CommitsUnderWay commits_;
   TurnLoop loop_;
 
   // Its threads, and how they find each other.

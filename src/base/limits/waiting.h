@@ -56,14 +56,14 @@ inline constexpr uint32_t stand_in_retry_ms = 1000;
 inline constexpr uint32_t stand_in_complaint_ms = 60'000;
 /// Processor time of a request before a stand-in takes over. Below a tick, so that two ticks see it.
 inline constexpr uint32_t slice_us = 700;
-/// Behind a commit that goes on beside the loop, writes wait for so long, and share one commit then.
+/// While another thread of the worker commits, writes wait for so long, and share one commit then.
 inline constexpr uint32_t behind_commit_ms = 20;
 /// So many ticks see the same commit before a stand-in comes, where nobody reads: writes wait for it anyway.
 inline constexpr uint32_t unhurried_ticks = 10;
 /// Who read so long ago is expected to read again. Not measured.
 inline constexpr uint32_t readers_stay_ms = 20;
-/// Of a worker: where so many commits go on beside the loop, writes wait until one of them is over.
-inline constexpr uint32_t commits_adrift_max = 4;
+/// Of a worker: where so many threads commit, writes wait until one of them is through.
+inline constexpr uint32_t commits_beside_max = 4;
 /// A walk from which a stand-in has taken the loop is given up after so much time, if the turn has changed
 /// something before it: the replies to others, and the rows that they have locked, wait for its end.
 inline constexpr uint32_t kept_waiting_us = 10'000;
