@@ -63,6 +63,11 @@ class CarriedOver {
   }
 
   [[nodiscard]] bool some_wait_for_commit() const { return !behind_commit_.empty(); }
+  /// Those of them for which `is_over` is true are not carried over any more.
+  template <typename IsOver>
+  void drop_behind_commit(const IsOver& is_over) {
+    std::erase_if(behind_commit_, [&is_over](ClientConnection* one) { return is_over(*one); });
+  }
   /// Calls `go_on` for them. They are not carried over any more.
   template <typename GoOn>
   void take_behind_commit(const GoOn& go_on) {

@@ -179,6 +179,40 @@ TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_i
   EXPECT_EQ(count(Counter::requests_stopped), 1U);
 }
 
+TEST_F(CommitAdriftTest, a_client_that_goes_while_its_write_waits_is_not_kept_until_the_commit_is_over) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_commit([&] {
+    for (uint32_t commits = 1; commits < limits::commits_beside_max; ++commits) {
+      commits_under_way_.begin(clock_.now_ms());
+    }
+    other.send(insert_mug);
+    stand_in_turn();
+    EXPECT_EQ(connection(1).state, ClientConnection::State::behind_commit);
+    other.close();
+    clock_.advance_ms(limits::presence_ms);
+    stand_in_turn();
+    EXPECT_EQ(loop_->connections().size(), 1U);
+  });
+  writer.send(insert_cup);
+  run_adrift();
+}
+
+TEST_F(CommitAdriftTest, who_takes_no_replies_has_its_time_also_where_its_next_write_waits) {
+  settings_.idle_timeout_s = 1;
+  reconfigure();
+  TestClient client = connect_with_items();
+  for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
+    commits_under_way_.begin(clock_.now_ms());
+  }
+  client.send(std::string(find_big).append(insert_mug));
+  turn();
+  EXPECT_EQ(connection(0).state, ClientConnection::State::behind_commit);
+  EXPECT_TRUE(connection(0).stream.has_output());
+  pass_ms(1500);
+  EXPECT_EQ(loop_->connections().size(), 0U);
+}
+
 TEST_F(CommitAdriftTest, a_commit_that_fails_without_the_loop_is_told_to_those_who_wait_for_it) {
   TestClient writer = connect_with_items();
   engine_.fail_commit(Error(ErrorCode::engine, 28, "the disk is full"));

@@ -252,6 +252,17 @@ TEST_F(HeavyTest, what_others_changed_is_committed_before_a_request_that_may_go_
   }
 }
 
+TEST_F(HeavyTest, what_is_received_in_the_middle_of_a_turn_needs_a_newer_snapshot) {
+  TestClient heavy = connect_heavy();
+  TestClient light = connect_with_items();
+  light.send(find_pen);
+  heavy.send(find_pen);
+  const uint64_t before = engine_.snapshots_expired();
+  turn();
+  EXPECT_EQ(light.received() + heavy.received(), std::string(pen).append(pen));
+  EXPECT_EQ(engine_.snapshots_expired() - before, 1U);
+}
+
 TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
   TestClient client = connect_with_items();
   connection(0).note_walk(limits::heavy_us);

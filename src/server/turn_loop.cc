@@ -126,9 +126,9 @@ int TurnLoop::time_to_wait_ms() const {
   if (intake_.some_wait()) [[unlikely]] {
     return intake_.is_their_time() ? 0 : 1;  // a millisecond, or until a light one comes
   }
-  const uint64_t writes_ms = carried_over_.some_wait_for_commit() ? writes_wait_until_ms() : never;
-  const uint64_t deadline_ms = std::min({writes_ms, next_sweep_ms_, next_look_ms_, intake_.due_ms(),
-                                         carried_over_.due_ms(), activity_.due_ms(connections_.size())});
+  const uint64_t deadline_ms =
+      std::min({behind_commits_due_ms(), next_sweep_ms_, next_look_ms_, intake_.due_ms(),
+                carried_over_.due_ms(), activity_.due_ms(connections_.size())});
   if (deadline_ms == never) {
     return net::Poller::forever;
   }

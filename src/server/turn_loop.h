@@ -163,7 +163,8 @@ class TurnLoop {
   void take_part(ClientConnection& connection);
   void gather_carried_over();
   void try_parked_again(ClientConnection& connection);
-  void go_on_behind_commit(ClientConnection& connection);
+  void go_on_behind_commits();
+  [[nodiscard]] uint64_t behind_commits_due_ms() const;
   void end_rest(ClientConnection& connection);
   [[nodiscard]] bool some_heavy_joins(Turn& turn);
   void receive_ready(bool only_of_writers);
@@ -228,6 +229,7 @@ class TurnLoop {
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
   uint64_t next_look_ms_ = never;  ///< at those that are held back
+  uint64_t next_look_behind_commits_ms_ = 0;
   uint32_t relieved_for_ = 0;  ///< worker count of the spread for which nothing is left to be moved; 0: none
 
   // Memory for what is taken at once.

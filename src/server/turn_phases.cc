@@ -49,9 +49,8 @@ void TurnLoop::gather_carried_over() {
   const auto take_part = [this](ClientConnection& connection) { this->take_part(connection); };
   carried_over_.take_ready(take_part);
   connections_.allotments().take_waiting(take_part);
-  if (carried_over_.some_wait_for_commit() && !writes_wait()) [[unlikely]] {
-    carried_over_.take_behind_commit(
-        [this](ClientConnection& connection) { go_on_behind_commit(connection); });
+  if (carried_over_.some_wait_for_commit()) [[unlikely]] {
+    go_on_behind_commits();
   }
   carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
 }
@@ -91,18 +90,32 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   }
 }
 
-/// It was not polled.
-void TurnLoop::go_on_behind_commit(ClientConnection& connection) {
-  if (connection.is_closed()) {
+/// Those whose writes wait for commits of other threads. They are not polled. So one whose client has gone is
+/// looked for: its write is not begun.
+void TurnLoop::go_on_behind_commits() {
+  const bool is_over = !writes_wait();
+  if (!is_over && now_ms_ < next_look_behind_commits_ms_) {
     return;
   }
-  if (connection.stream.is_broken()) {
-    world_.counters.add(Counter::requests_stopped);
-    connections_.close(connection);
-    return;
+  next_look_behind_commits_ms_ = now_ms_ + limits::presence_ms;
+  carried_over_.drop_behind_commit([this](ClientConnection& connection) {
+    if (!connection.is_closed() && connection.is_gone()) {
+      world_.counters.add(Counter::requests_stopped);
+      connections_.close(connection);
+    }
+    return connection.is_closed();
+  });
+  if (is_over) {
+    carried_over_.take_behind_commit([this](ClientConnection& connection) {
+      connection.state = State::cut;
+      take_part(connection);
+    });
   }
-  connection.state = State::cut;
-  take_part(connection);
+}
+
+uint64_t TurnLoop::behind_commits_due_ms() const {
+  return carried_over_.some_wait_for_commit() ? std::min(writes_wait_until_ms(), next_look_behind_commits_ms_)
+                                              : never;
 }
 
 void TurnLoop::end_rest(ClientConnection& connection) {
@@ -171,6 +184,7 @@ bool TurnLoop::some_heavy_joins(Turn& turn) {
       continue;
     }
     join(*heavy);
+    turn.others_came();  // what it asks may have come only now
     if (heavy->outlasts_slice()) {
       turn.settle();
     }
@@ -400,9 +414,10 @@ uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;
   }
-  const bool waits_for_us = connection.state == State::logging_in || connection.state == State::resting ||
-                            connection.is_in_line || connection.state == State::behind_commit ||
-                            (connection.state == State::held_back && !connection.stream.has_output());
+  const bool waits = connection.state == State::logging_in || connection.state == State::resting ||
+                     connection.state == State::held_back || connection.state == State::behind_commit ||
+                     connection.is_in_line;
+  const bool waits_for_us = waits && !connection.stream.has_output();
   const uint64_t since_ms = waits_for_us ? now_ms_ : connection.last_progress_ms.read();
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;
   return idle_timeout_ms > 0 ? since_ms + idle_timeout_ms : never;

@@ -331,6 +331,11 @@ void MemoryEngine::refuse_sessions() {
   state_->refuses_sessions = true;
 }
 
+uint64_t MemoryEngine::snapshots_expired() const {
+  const MutexLock lock(state_->mutex);
+  return state_->snapshots_expired;
+}
+
 uint64_t MemoryEngine::commits_with_changes() const {
   const MutexLock lock(state_->mutex);
   return state_->commits_with_changes;

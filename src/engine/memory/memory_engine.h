@@ -162,6 +162,8 @@ class MemoryEngine : public Engine {
 
   // What happened, for assertions.
   [[nodiscard]] uint64_t commits_with_changes() const;
+  /// How often a session was told that its snapshot is too old for reads to come.
+  [[nodiscard]] uint64_t snapshots_expired() const;
   [[nodiscard]] size_t session_count() const;
   [[nodiscard]] size_t sessions_holding_tables() const;
   [[nodiscard]] size_t patient_sessions() const;

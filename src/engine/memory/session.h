@@ -45,7 +45,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] uint64_t work_in_commits_us() const override { return work_in_commits_us_; }
-  void expire_snapshot() override {}  // it has none: whoever reads, reads what is there
+  void expire_snapshot() override;
   void set_patient(bool patient) override;
   void note_waited(uint64_t waited_ms) override;
   Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) override;

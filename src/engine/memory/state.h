@@ -89,6 +89,7 @@ struct State {
   Trail* trail ROWSOCKET_GUARDED_BY(mutex) = nullptr;
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
+  uint64_t snapshots_expired ROWSOCKET_GUARDED_BY(mutex) = 0;
 
   [[nodiscard]] bool changes_want_commit() const ROWSOCKET_REQUIRES(mutex) {
     return transactions_are_long || left_to_commits_us > 0;
