@@ -128,9 +128,6 @@ class TurnLoop {
   /// It waits for clients, and that may take long. For any thread.
   [[nodiscard]] bool is_napping() const { return is_napping_.load(); }
 
-  /// Some client has read of late. For the thread that runs the loop.
-  [[nodiscard]] bool serves_readers() const { return now_ms_ - read_at_ms_ < limits::readers_stay_ms; }
-
   [[nodiscard]] const Connections& connections() const { return connections_; }
   /// What the host calls the thread that runs the loop, or ran it last. For any thread.
   [[nodiscard]] uint64_t host_thread() const { return host_thread_; }
@@ -144,6 +141,8 @@ class TurnLoop {
   void read_requests();
   void execute_requests(Turn& turn);
   void commit(Turn& turn);
+  /// Some client has read of late.
+  [[nodiscard]] bool serves_readers() const { return now_ms_ - read_at_ms_ < limits::readers_stay_ms; }
   void send_replies();
   void reap();
 

@@ -317,11 +317,10 @@ void Worker::call_stand_in(const Turn* turn) {
   }
 }
 
-/// A commit usually takes about as long as the last one, and writes would wait for it anyway. (The ticker
-/// calls a stand-in for any commit that lasts.)
+/// A commit usually takes about as long as the last one. (The ticker calls a stand-in for any that lasts.)
 void Worker::begin_commit(const Turn* turn) {
   commits_.begin(world_.clock.now_ms());
-  if (commits_are_slow_.load() && has_loop(turn) && loop_.serves_readers()) {
+  if (commits_are_slow_.load() && has_loop(turn) && !LoopToken::is_unhurried(turn->ticket())) {
     crew_.calls().call_for(turn->ticket());
   }
 }
