@@ -79,8 +79,10 @@ TEST_F(AdmissionTest, only_the_whole_secret_is_the_secret) {
 TEST_F(AdmissionTest, where_no_secret_is_set_the_empty_one_is_right_and_others_change_nothing) {
   EXPECT_EQ(access_after(Access::write, {""}), Access::write);
   EXPECT_EQ(last_reply, "ok");
-  EXPECT_EQ(access_after(Access::write, {"anything"}), Access::write);
-  EXPECT_EQ(last_reply, "error not_authenticated");
+  for (const Cell& wrong : std::vector<Cell>{"anything", NULL_VALUE}) {
+    EXPECT_EQ(access_after(Access::write, {wrong}), Access::write);
+    EXPECT_EQ(last_reply, "error not_authenticated");
+  }
 }
 
 TEST_F(AdmissionTest, an_empty_secret_does_not_stand_for_a_secret_that_is_not_set) {
@@ -123,6 +125,19 @@ TEST_F(AdmissionTest, what_a_client_opened_is_gone_when_it_is_somebody_else) {
   EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "rows/1 1");
   log_in(8);
   EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "error unknown_id");
+}
+
+TEST_F(AdmissionTest, so_is_what_it_named_in_full) {
+  Connection& client = connect();
+  const Ask find = Ask::find(0, {"1"}).of("shop.item", "", "id");
+  EXPECT_EQ(ask(client, find), "rows/1 1");
+  EXPECT_GT(client.client.held_bytes(), 0U);
+  client.client.account.set_outcome(std::make_shared<Somebody>(7));
+  EXPECT_EQ(ask(client, Ask::authenticate("", Authenticate::Method::account)), "ok");
+  EXPECT_EQ(client.client.held_bytes(), 0U);
+  EXPECT_EQ(ask(client, find), "rows/1 1");
+  const SelectionNames names{.database = "shop", .table = "item", .columns = "id"};
+  EXPECT_EQ(client.client.selection_named(names, "id")->description().account, 7U);
 }
 
 TEST_F(AdmissionTest, the_number_of_a_client_in_the_logs_is_that_of_its_last_login) {
@@ -332,9 +347,75 @@ TEST_F(AdmissionTest, open_index_refuses_names_that_no_table_can_have) {
   EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id", many_names)), "error no_such_column");
 }
 
+TEST_F(AdmissionTest, names_are_as_long_and_as_many_as_they_may_be_and_no_more) {
+  const std::string longest(limits::name_bytes_max, 'x');
+  const std::string longer = longest + "x";
+  for (const std::string& name : {longest, longer}) {
+    engine.create_table("shop." + name, {.columns = {engine::memory::integer(name)},
+                                         .indexes = {{"PRIMARY", {name}, true}, {name, {name}, false}}});
+  }
+  Connection& shop = connect();
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop." + longest, longest, longest, longest)), "ok");
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop." + longer, "", longer)), "error cannot_open_table");
+  engine.create_table("shop.t", {.columns = {engine::memory::integer(longer)},
+                                 .indexes = {{"PRIMARY", {longer}, true}, {longer, {longer}, false}}});
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.t", longer, "")), "error no_such_index");
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.t", "", longer)), "error no_such_column");
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.t", "", "", longer)), "error no_such_column");
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).of("shop." + longer, "", "")), "error cannot_open_table");
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).of("shop.t", "", longer)), "error no_such_column");
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).of("shop.t", "", "").columns(longer)), "error no_such_column");
+
+  std::string names = "id";
+  for (uint32_t count = 1; count < limits::value_count_max; ++count) {
+    names += ",id";
+  }
+  EXPECT_EQ(ask(shop, Ask::open(1, "shop.item", "", names)), "ok");
+  EXPECT_EQ(ask(shop, Ask::open(1, "shop.item", "", names + ",id")), "error no_such_column");
+}
+
 TEST_F(AdmissionTest, open_index_refuses_ids_beyond_the_limit) {
   EXPECT_EQ(ask(connect(), Ask::open(16, "shop.item", "", "id")), "error unknown_id");
   EXPECT_EQ(ask(connect(), Ask::open(15, "shop.item", "", "id")), "ok");
+}
+
+TEST_F(AdmissionTest, an_open_index_that_is_refused_opens_nothing) {
+  settings.secret_read = "r";
+  use_settings();
+  Connection& shop = connect();
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "error not_authenticated");
+  EXPECT_EQ(ask(shop, Ask::authenticate("r")), "ok");
+  EXPECT_EQ(ask(shop, Ask::open(1, "shop.item", "", "id").malformed(ErrorCode::syntax)), "error syntax");
+  EXPECT_EQ(ask(shop, Ask::open(16, "shop.item", "", "id")), "error unknown_id");
+  for (const uint32_t id : {0U, 1U, 16U}) {
+    EXPECT_EQ(shop.client.selection(id), nullptr) << id;
+  }
+}
+
+TEST_F(AdmissionTest, open_index_asks_the_engine_for_all_that_the_request_says_of_the_names) {
+  Connection& shop = connect();
+  const auto opened = [&](const std::function<void(SelectionNames&)>& change) {
+    EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "by_shelf", "id", "stock").naming(change)), "ok");
+    const engine::Selection* const selection = shop.client.selection(0);
+    return selection == nullptr ? engine::SelectionDescription{} : selection->description();
+  };
+  engine::SelectionDescription expected = opened([](SelectionNames&) {});
+  EXPECT_EQ(expected.database + expected.table + expected.index, "shopitemby_shelf");
+  EXPECT_EQ(expected.columns + expected.filter_columns + expected.unique_columns, "idstock");
+  using Field = bool engine::SelectionDescription::*;
+  const std::vector<std::pair<Field, bool SelectionNames::*>> fields = {
+      {&engine::SelectionDescription::raw, &SelectionNames::raw},
+      {&engine::SelectionDescription::key_columns_first, &SelectionNames::key_columns_first},
+      {&engine::SelectionDescription::integer_filters, &SelectionNames::integer_filters},
+      {&engine::SelectionDescription::walked_in_steps, &SelectionNames::walked_in_steps},
+      {&engine::SelectionDescription::all_columns, &SelectionNames::all_columns}};
+  for (size_t number = 0; number < fields.size(); ++number) {
+    const engine::SelectionDescription description =
+        opened([&](SelectionNames& names) { names.*fields[number].second = true; });
+    for (size_t other = 0; other < fields.size(); ++other) {
+      EXPECT_EQ(description.*fields[other].first, other == number) << number << " " << other;
+    }
+  }
 }
 
 TEST_F(AdmissionTest, open_index_passes_on_what_the_engine_refuses) {

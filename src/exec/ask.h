@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,12 @@ class Ask {
     const SelectionNames names =
         keep_names(std::move(table), std::move(index), std::move(columns), std::move(filter_columns));
     selection().names = &kept_->names.emplace_back(names);
+    return std::move(*this);
+  }
+
+  /// Of an open: more about its names.
+  Ask naming(const std::function<void(SelectionNames&)>& change) && {
+    change(as<Open>().names);
     return std::move(*this);
   }
 

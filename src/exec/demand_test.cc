@@ -80,6 +80,22 @@ TEST(DemandTest, an_insert_names_the_columns_of_one_row) {
   EXPECT_EQ(demand_of(insert_of(values, 2)), (Demand{.kinds = Demand::inserts, .inserted_column_count = 3}));
 }
 
+TEST(DemandTest, an_insert_that_tells_its_rows_reads_them) {
+  const std::vector<Value> values(1);
+  Insert insert = insert_of(values);
+  insert.tells_rows = true;
+  EXPECT_EQ(demand_of(insert).kinds, uint32_t{Demand::inserts | Demand::reads_columns});
+}
+
+TEST(DemandTest, an_insert_that_compares_with_the_row_that_is_there_reads_it) {
+  const std::vector<Value> values(1);
+  const std::array<Filter, 1> filters{};
+  Insert insert = insert_of(values);
+  insert.on_duplicate = OnDuplicate::change;
+  insert.duplicate_filters = filters;
+  EXPECT_NE(demand_of(insert).kinds & Demand::reads_filters, 0U);
+}
+
 TEST(DemandTest, what_is_done_to_a_row_that_is_there_counts) {
   const std::vector<Value> values(2);
   Insert insert = insert_of(values);
@@ -101,7 +117,7 @@ TEST(DemandTest, what_a_find_inserts_where_it_finds_nothing_counts) {
   const std::vector<Value> values(3);
   Insert insert = insert_of(values);
   insert.on_duplicate = OnDuplicate::change;
-  const std::array<DuplicateChange, 1> changes{DuplicateChange{.position = 2}};
+  const std::array<DuplicateChange, 1> changes{DuplicateChange{.position = 1}};
   insert.duplicate_changes = changes;
   const std::array<Assignment, 1> assignments{Assignment{.column = 2}};
   Find find;
@@ -109,7 +125,7 @@ TEST(DemandTest, what_a_find_inserts_where_it_finds_nothing_counts) {
   find.change = {.kind = Change::Kind::assign, .assignments = assignments};
   find.otherwise = &insert;
   EXPECT_EQ(demand_of(find), (Demand{.kinds = Demand::reads_key | Demand::updates | Demand::inserts,
-                                     .changed_columns = 0b100,
+                                     .changed_columns = 0b110,
                                      .changed_column_end = 3,
                                      .inserted_column_count = 3}));
 }

@@ -24,6 +24,55 @@ struct SlowClock final : Clock {
   mutable uint64_t now = 1;
 };
 
+TEST(RequestBounds, a_request_begins_with_nothing_of_the_one_before) {
+  ManualClock clock;
+  RequestBounds bounds(clock, [](uint64_t) { return false; });
+  bounds.begin(nullptr);
+  bounds.let_be_given_up(true);
+  EXPECT_EQ(bounds.reason_to_end(1), ErrorCode::none);
+  EXPECT_FALSE(bounds.is_due());
+  clock.advance_us(2 * limits::slice_us);
+  EXPECT_EQ(bounds.reason_to_end(2), ErrorCode::took_too_long);
+  EXPECT_EQ(bounds.longest_silence_us(), 2 * limits::slice_us);
+  clock.advance_us(7);
+
+  bounds.begin(nullptr);
+  EXPECT_EQ(bounds.asked_for_us(), 0U);
+  EXPECT_EQ(bounds.longest_silence_us(), 0U);
+  EXPECT_FALSE(bounds.is_due());
+  EXPECT_EQ(bounds.reason_to_end(1), ErrorCode::none);
+  EXPECT_EQ(bounds.longest_silence_us(), 0U);
+  clock.advance_us(2 * limits::slice_us);
+  EXPECT_EQ(bounds.reason_to_end(2), ErrorCode::none);  // nobody said that it can be given up
+}
+
+TEST(RequestBounds, the_next_question_comes_with_the_first_row_that_is_too_many) {
+  const ManualClock clock;
+  RequestBounds bounds(clock, {});
+  bounds.begin(nullptr);
+  EXPECT_EQ(bounds.rows_to_next_question(5), limits::rows_per_question);
+  bounds.set_limits(10, 0);
+  bounds.add_rows(3);
+  EXPECT_EQ(bounds.rows_to_next_question(0), std::min<uint64_t>(8, limits::rows_per_question));
+  for (const auto& [rows, left] : {std::pair{6, 2}, {7, 1}, {9, 1}}) {
+    EXPECT_EQ(bounds.rows_to_next_question(rows), left) << rows;
+  }
+}
+
+TEST(RequestBounds, parts_that_ask_nothing_are_due_once_in_a_slice) {
+  ManualClock clock;
+  RequestBounds bounds(clock, {});
+  bounds.begin(nullptr);
+  EXPECT_FALSE(bounds.is_due());
+  clock.advance_us(limits::slice_us - 1);
+  EXPECT_FALSE(bounds.is_due());
+  clock.advance_us(1);
+  EXPECT_TRUE(bounds.is_due());
+  EXPECT_FALSE(bounds.is_due());
+  clock.advance_us(limits::slice_us);
+  EXPECT_TRUE(bounds.is_due());
+}
+
 class RequestBoundsTest : public ExecutorTest {
  protected:
   RequestBoundsTest() {

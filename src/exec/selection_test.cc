@@ -144,6 +144,43 @@ TEST_F(RememberedTest, a_client_that_moves_has_the_same_ids_there) {
   EXPECT_EQ(client_.selection(2), there->find_or_add({.database = "d", .table = "t", .index = "i"}).get());
 }
 
+TEST_F(RememberedTest, what_a_client_that_moves_named_in_full_is_of_the_list_there_too) {
+  const SelectionNames names{.database = "d", .table = "t"};
+  client_.remember_names(opened_->find_or_add({.database = "d", .table = "t"}), retired_);
+  const auto there = std::make_shared<engine::OpenedSelections>();
+  client_.move_selections(*there);
+  EXPECT_EQ(client_.selection_named(names, ""), there->find_or_add({.database = "d", .table = "t"}).get());
+}
+
+TEST_F(RememberedTest, as_many_are_remembered_as_may_be_and_the_oldest_makes_room) {
+  size_t held_bytes = 0;
+  for (size_t number = 0; number < limits::selections_per_client; ++number) {
+    client_.remember_names(opened_->find_or_add({.columns = std::to_string(100 + number)}), retired_);
+    held_bytes = client_.held_bytes();
+  }
+  EXPECT_TRUE(retired_.empty());
+  client_.remember_names(opened_->find_or_add({.columns = "new"}), retired_);
+  ASSERT_EQ(retired_.size(), 1U);
+  EXPECT_EQ(retired_.front()->description().columns, "100");
+  EXPECT_EQ(client_.held_bytes(), held_bytes);
+  EXPECT_NE(client_.selection_named({}, "new"), nullptr);
+  EXPECT_EQ(client_.selection_named({}, "100"), nullptr);
+}
+
+TEST_F(RememberedTest, what_an_id_no_longer_means_is_kept_until_the_requests_that_use_it_have_ended) {
+  const auto set = [&](const char* columns) {
+    client_.set_selection(0, opened_->find_or_add({.columns = columns}), retired_);
+  };
+  set("a");
+  client_.remember_columns(0, opened_->find_or_add({.columns = "b"}), retired_);
+  set("c");
+  std::string kept;
+  for (const SharedSelection& selection : retired_) {
+    kept += selection->description().columns;
+  }
+  EXPECT_EQ(kept, "ba");
+}
+
 TEST_F(SelectionTest, a_group_may_hold_them) {
   EXPECT_THAT(turn(shop, {Ask::group({find("1").add({"1"}), find("1")})}),
               ElementsAre("ok", "= 1", "rows/2 6 pen", "ok"));

@@ -94,6 +94,7 @@ TEST_F(CountedRequestsTest, rows_are_those_that_a_find_stood_on_and_told) {
   EXPECT_EQ(of_shelves.rows_examined, 4U);
   EXPECT_EQ(of_shelves.rows_sent, 1U);
   EXPECT_EQ(of_shelves.rows_changed, 0U);
+  EXPECT_EQ(of_shelves.error_count(), 0U);
 }
 
 TEST_F(CountedRequestsTest,
@@ -303,6 +304,18 @@ TEST_F(TableLedgerTest, a_thread_that_ends_leaves_its_counts) {
   ledger_.emplace(statistics_, *session_);
   add(*selection("t"));
   EXPECT_EQ(count_of("t"), 2U);
+}
+
+TEST(TableFigures, are_all_0_where_they_are_cleared) {
+  TableFiguresOf<uint64_t> figures;
+  for (const ErrorCode error : {ErrorCode::none, ErrorCode::syntax}) {
+    figures.add(
+        {.work = Work::update, .error = error, .rows_examined = 1, .rows_sent = 2, .rows_changed = 3});
+  }
+  figures.total_ns = 4;
+  figures.clear();
+  EXPECT_EQ(figures.request_count() + figures.error_count(), 0U);
+  EXPECT_EQ(figures.rows_examined + figures.rows_sent + figures.rows_changed + figures.total_ns, 0U);
 }
 
 TEST_F(TableLedgerTest, a_reset_begins_at_0_wherever_the_counts_are) {

@@ -45,6 +45,11 @@ TEST_F(ParserClauseTest, AnEndWithoutAnOperatorIsABadOperator) {
   }
 }
 
+TEST_F(ParserClauseTest, AnEndThatIsRightDoesNotMendABeginningThatIsWrong) {
+  EXPECT_EQ(read("5 ? 1 a 9 0 T < 1 b"), "find 5: bad_operator");
+  EXPECT_EQ(read("5 > 0 9 0 T < 1 b"), "find 5: no_key_values");
+}
+
 TEST_F(ParserClauseTest, EndsThatDoNotFaceEachOtherAreLeftToExec) {
   EXPECT_EQ(read("5 = 1 a 9 0 T < 1 b"), "find 5 = (a) to < (b) limit 9 offset 0");
   EXPECT_EQ(read("5 > 1 a 9 0 T > 1 b"), "find 5 > (a) to > (b) limit 9 offset 0");

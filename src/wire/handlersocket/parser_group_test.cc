@@ -57,6 +57,16 @@ TEST_F(ParserGroupTest, OptionsStandAfterTheWord) {
   EXPECT_EQ(read("G gtid must$E"), "group must gtid {}");
 }
 
+TEST_F(ParserGroupTest, TheEndOfAGroupThatAsksForItsGtidWaitsForThat) {
+  for (const auto& [group, told] : {std::pair{"G$E$", "0 1$0 1$"}, {"G gtid$E$", "0 1$"}}) {
+    out.clear();
+    Reply& reply = *parse(bytes_of(group)).request->reply;
+    reply.group_begins();
+    reply.group_ends();
+    EXPECT_EQ(out.view(), bytes_of(told)) << group;
+  }
+}
+
 TEST_F(ParserGroupTest, AnUnknownOptionRefusesTheGroup) {
   for (const std::string options : {"x", "must x", "MUST", "must,gtid", "", "must ", "~"}) {
     EXPECT_EQ(read("G " + options + "$5 = 1 a$E"), "group of 1: syntax") << options;

@@ -3,6 +3,7 @@
 // There may be no memory for the values of a request. Such a request is answered `memory`, takes its line,
 // and leaves the next one readable. If there is no memory for the request itself, or for the members of a
 // group, there is no answer, and the connection ends.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,6 +34,9 @@ class ParserMemoryTest : public testing::Test {
                                     .scanned_bytes = scanned_bytes});
     }
     EXPECT_EQ(parsed.consumed_bytes, line.size());
+    if (parsed.status == Parsed::Status::fatal) {
+      EXPECT_THAT(std::string(parsed.why), testing::HasSubstr("there is no memory for"));
+    }
     return parsed.status == Parsed::Status::fatal ? "fatal: " + std::string(error_name(parsed.error))
                                                   : test::words_of(*parsed.request);
   }

@@ -73,7 +73,7 @@ TEST_F(ParserTest, WhatABrowserSendsEndsTheConnectionFromItsFirstLine) {
   for (const std::string line :
        {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1",
         "OPTIONS * HTTP/1.1", "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a",
-        "hOST:a"}) {
+        "hOST:a", "Host:"}) {
     for (const std::string end : {"\r\n", "\n"}) {
       const std::string input = line + end + "5\t=\t1\ta\n";
       for (size_t size = 0; size < line.size() + end.size(); ++size) {
@@ -358,6 +358,7 @@ TEST_F(ParserTest, AnEmptyAmountIsNullUnlessTheServerIsStrict) {
   EXPECT_EQ(read("5 = 1 a 1 0 U  1"), "find 5 = (a) limit 1 offset 0 update ('', 1)");
   EXPECT_TRUE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
   EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 - 1$")).request->is_lenient);
+  EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 - ~$")).request->is_lenient);
   settings.strict = true;
   EXPECT_EQ(read("5 = 1 a 1 0 +  1"), "find 5 = (a) limit 1 offset 0 increment ('', 1)");
   EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
@@ -448,7 +449,9 @@ TEST_F(ParserTest, OnlyRequestsOnAnIdAreParsedBeforeWhatIsInFrontOfThemIsDone) {
                                  .scanned_bytes = scanned_bytes,
                                  .is_ahead = true});
   };
-  EXPECT_TRUE(parse_ahead("5\t=\t1\ta\n").is_stateless);
+  for (const std::string id : {"0", "5", "9"}) {
+    EXPECT_TRUE(parse_ahead(id + "\t=\t1\ta\n").is_stateless) << id;
+  }
   EXPECT_TRUE(parse_ahead("5\t+\t1\ta\n").is_stateless);
   EXPECT_FALSE(parse("P\t1\td\tt\tPRIMARY\tid\n").is_stateless);
   for (const std::string_view input : {"P\t1\td\tt\tPRIMARY\tid\n", "A\t1\tkey\n", "G\n1\t=\t1\ta\nE\n"}) {
