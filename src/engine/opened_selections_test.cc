@@ -66,6 +66,47 @@ TEST_F(OpenedSelectionsTest, only_what_is_described_alike_is_one_selection) {
   EXPECT_TRUE(is_another([](Names& names) { names.all_columns = true; }));
 }
 
+TEST_F(OpenedSelectionsTest, names_that_are_one_text_together_are_still_apart) {
+  EXPECT_NE(opened_->find_or_add({.database = "ab", .table = "c"}),
+            opened_->find_or_add({.database = "a", .table = "bc"}));
+}
+
+TEST_F(OpenedSelectionsTest, the_columns_of_a_unique_key_that_come_first_count) {
+  SelectionDescription names{.database = "d", .table = "t", .columns = "a,b", .unique_key_parts = 2};
+  EXPECT_EQ(opened_->find_or_add(names)->column_count(), 2U);
+  names.key_columns_first = true;
+  EXPECT_EQ(opened_->find_or_add(names)->column_count(), 4U);
+}
+
+TEST_F(OpenedSelectionsTest, each_has_a_slot_of_its_own_for_as_long_as_it_is_open) {
+  const auto first = open("first");
+  auto second = open("second");
+  EXPECT_EQ(first->slot(), 0U);
+  EXPECT_EQ(second->slot(), 1U);
+  second.reset();
+  EXPECT_EQ(open("third")->slot(), 1U);
+  EXPECT_EQ(opened_->serials().size(), 2U);
+}
+
+TEST_F(OpenedSelectionsTest, nothing_is_remembered_of_another_that_had_the_same_slot) {
+  auto gone = open("gone");
+  const auto other = open("other");
+  keep(one_kept_, one_, *other, 100);
+  keep(one_kept_, one_, *gone, 1000);
+  gone.reset();
+  const auto next = open("next");
+  ASSERT_EQ(next->slot(), 0U);
+  EXPECT_EQ(one_.find(*next), nullptr);
+  EXPECT_NE(one_.find(*other), nullptr);
+}
+
+TEST_F(OpenedSelectionsTest, a_session_shares_the_list_that_it_is_given) {
+  SessionOptions options;
+  EXPECT_NE(selections_for(options), nullptr);
+  options.selections = opened_;
+  EXPECT_EQ(selections_for(options), opened_);
+}
+
 TEST_F(OpenedSelectionsTest, what_becomes_smaller_counts_less) {
   const auto selection = open("t");
   keep(one_kept_, one_, *selection, 1000);

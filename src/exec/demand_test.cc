@@ -56,12 +56,14 @@ TEST(DemandTest, a_sum_reads_what_it_changes) {
 
 TEST(DemandTest, no_column_beyond_the_mask_is_missed_and_none_behind_the_last_is_named) {
   const Demand demand = of_change({{.column = 63}, {.column = 68}});
+  EXPECT_FALSE(demand.changes(68 - 64));
   EXPECT_FALSE(demand.changes(62));
   EXPECT_TRUE(demand.changes(63));
   EXPECT_TRUE(demand.changes(64));  // it may be
   EXPECT_TRUE(demand.changes(68));
   EXPECT_FALSE(demand.changes(69));
   EXPECT_FALSE(of_change({{.column = 63}}).changes(64));
+  EXPECT_TRUE(of_change({{.column = 70}, {.column = 65}}).changes(70));
   const Demand inserting = demand_of(insert_of(std::vector<Value>(65)));
   EXPECT_TRUE(inserting.inserts_column(64));
   EXPECT_FALSE(inserting.inserts_column(65));

@@ -203,6 +203,16 @@ TEST(BufferPoolTest, hands_out_the_memory_it_was_given) {
   EXPECT_FALSE(again.failed()) << "the cap of its last user is gone";
 }
 
+TEST(BufferPoolTest, a_buffer_that_got_no_memory_can_be_used_again) {
+  BufferPool pool;
+  Buffer buffer;
+  buffer.set_bytes_max(0);
+  buffer.append("x");
+  EXPECT_TRUE(buffer.failed());
+  pool.give_back(buffer);
+  EXPECT_FALSE(buffer.failed());
+}
+
 TEST(BufferPoolTest, keeps_no_giant_and_no_more_than_its_share) {
   BufferPool pool;
   Buffer giant;
@@ -237,6 +247,12 @@ TEST_F(ConnectionTest, poller_reports_what_was_asked_and_nothing_else) {
   ASSERT_TRUE(poller.change(connection_.fd(), Interest::output, Interest::none, &connection_));
   peer_.close();
   EXPECT_TRUE(poller.wait(0).empty()) << "not even a hang-up";
+}
+
+TEST_F(ConnectionTest, poller_says_so_where_the_system_refuses) {
+  Epoll poller;
+  EXPECT_FALSE(poller.change(connection_.fd(), Interest::input, Interest::output, &connection_))
+      << "it was never asked for";
 }
 
 TEST_F(ConnectionTest, poller_tells_of_a_hang_up_whatever_was_asked_for) {

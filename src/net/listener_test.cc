@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -69,6 +70,9 @@ class ListenerTest : public testing::Test {
 TEST_F(ListenerTest, an_address_may_name_the_interface_that_it_is_of) {
   SocketAddress address;
   EXPECT_TRUE(SocketAddress::from_numeric("fe80::1%lo", 1, address));
+  EXPECT_EQ(peer_at(address).scope_id, ::if_nametoindex("lo"));
+  EXPECT_TRUE(SocketAddress::from_numeric("fe80::1", 1, address));
+  EXPECT_EQ(peer_at(address).scope_id, 0U);
   EXPECT_FALSE(SocketAddress::from_numeric("fe80::1%nowhere", 1, address));
 }
 
@@ -112,6 +116,19 @@ TEST_F(ListenerTest, a_port_can_be_taken_again_right_after_its_connections_were_
 TEST_F(ListenerTest, an_address_of_another_machine_is_refused) {
   EXPECT_FALSE(listen("192.0.2.1", 0));
   EXPECT_THAT(failure_, HasSubstr("192.0.2.1:0 is not an address of this machine"));
+  EXPECT_FALSE(listen("127.0.0.1, 192.0.2.1", 1));
+  EXPECT_THAT(failure_, testing::EndsWith("192.0.2.1:1 is not an address of this machine"));
+  EXPECT_TRUE(listeners_.empty()) << "all or none";
+}
+
+TEST_F(ListenerTest, only_an_optional_address_of_another_machine_is_left_out) {
+  ASSERT_TRUE(listen("127.0.0.1, 2001:db8::1", 0)) << failure_;
+  EXPECT_EQ(listeners_.size(), 1U);
+  EXPECT_THAT(notes_, HasSubstr("[2001:db8::1]:" + std::to_string(listeners_[0].port()) + " is left out"));
+  ASSERT_TRUE(listen("127.0.0.1", 0)) << failure_;
+  EXPECT_EQ(listeners_.size(), 1U) << "those of before are gone";
+  EXPECT_EQ(notes_, "");
+  EXPECT_FALSE(listen_tcp(addresses("127.0.0.1, 2001:db8::1"), 0, false, listeners_, notes_, failure_));
 }
 
 TEST_F(ListenerTest, an_impossible_port_is_refused) {
@@ -125,6 +142,9 @@ TEST_F(ListenerTest, names_are_no_addresses) {
     EXPECT_FALSE(parse_address_list(list, parsed, failure_)) << list;
     EXPECT_THAT(failure_, HasSubstr("is not a numeric"));
   }
+  EXPECT_TRUE(parse_address_list("127.0.0.1", parsed, failure_));
+  EXPECT_TRUE(parse_address_list("127.0.0.2", parsed, failure_));
+  EXPECT_EQ(parsed.size(), 1U);
 }
 
 TEST_F(ListenerTest, accepted_sockets_do_not_block_or_delay_and_name_their_peer) {
@@ -190,6 +210,8 @@ TEST_F(ListenerTest, a_peer_is_told_by_its_address) {
   };
   EXPECT_EQ(peer("192.0.2.7").place, Peer::Place::network);
   EXPECT_EQ(peer("::1").place, Peer::Place::loopback);
+  EXPECT_EQ(peer("::1").party, "::1");
+  EXPECT_EQ(peer("2001:db8:1:2::7").text, "[2001:db8:1:2::7]:7");
   EXPECT_EQ(peer("2001:db8:1:2::7").party, "2001:db8:1:2::");
   EXPECT_EQ(peer("2001:db8:1:2::7").host, "2001:db8:1:2::7");
   EXPECT_EQ(peer("::ffff:192.0.2.7").host, "192.0.2.7");
@@ -225,6 +247,13 @@ TEST_F(ListenerTest, a_socket_file_goes_with_its_listener) {
   EXPECT_EQ(listener.accept(accepted, peer), Listener::Accepted::connection);
   EXPECT_THAT(peer.text, testing::StartsWith("pid "));
   listener.close();
+  EXPECT_FALSE(std::filesystem::exists(path("s")));
+}
+
+TEST_F(ListenerTest, a_socket_file_goes_where_another_listener_takes_the_place_of_its_own) {
+  Listener listener;
+  ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
+  listener = Listener();
   EXPECT_FALSE(std::filesystem::exists(path("s")));
 }
 

@@ -2,6 +2,8 @@
 #include "net/send_ring.h"
 
 #include <gtest/gtest.h>
+#include <liburing.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -20,6 +22,19 @@ namespace {
 using Status = Transfer::Status;
 
 constexpr const char* no_ring = "this system has no io_uring for us";
+
+/// Whether the system has one that knows what ours asks for.
+bool system_has_ring() {
+  io_uring ring{};
+  if (::io_uring_queue_init(1, &ring, 0) < 0) {
+    return false;
+  }
+  const bool knows_sends = (ring.features & IORING_FEAT_FAST_POLL) != 0;
+  ::io_uring_queue_exit(&ring);
+  return knows_sends;
+}
+
+int lowest_free_descriptor() { return Descriptor(::eventfd(0, EFD_CLOEXEC)).get(); }
 
 class SendRingTest : public testing::Test {
  protected:
@@ -101,6 +116,16 @@ TEST_F(SendRingTest, more_than_it_has_room_for_is_not_sent) {
   EXPECT_EQ(sends.back().transfer.status, Status::blocked);
 }
 
+TEST(SendRing, is_usable_where_the_system_has_one_and_leaves_nothing_open) {
+  const int lowest_before = lowest_free_descriptor();
+  {
+    SendRing ring;
+    EXPECT_EQ(ring.open(), system_has_ring());
+    EXPECT_EQ(ring.is_usable(), system_has_ring());
+  }
+  EXPECT_EQ(lowest_free_descriptor(), lowest_before);
+}
+
 TEST(SendRing, is_not_usable_where_the_kernel_refuses) {
   ASSERT_TRUE(while_call_fails(SYS_io_uring_setup, EPERM, [] {
     SendRing ring;
@@ -121,6 +146,8 @@ TEST_F(SendRingTest, nothing_is_lost_where_the_kernel_takes_nothing) {
     EXPECT_EQ(pairs[number].received(), "");
   }
   EXPECT_FALSE(ring_.is_usable()) << "it still has what it was to send";
+  EXPECT_EQ(ring_.error(), EAGAIN);
+  EXPECT_FALSE(ring_.open()) << "it is not tried again";
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <functional>
+#include <regex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +19,7 @@
 #include "base/refused_memory.h"
 #include "request/container_examples.h"
 #include "request/protocol.h"
+#include "request/whole_request.h"
 
 namespace rowsocket::test {
 
@@ -125,6 +129,27 @@ class ProtocolTest : public testing::Test {
     return std::string(out.view());
   }
 
+  /// All that a request says, and behind each > what its reply says: of a row that was found or changed, or
+  /// of none; of one that was inserted instead; and of an error. Of a group: where all its members found, or
+  /// changed, a row. The numbers of `cas` are told as CAS, and line ends as |.
+  std::string whole(std::string_view bytes) {
+    const Request& request = request_of(bytes);
+    std::string words = whole_request(request);
+    for (const Told& told : what_may_come_of(request)) {
+      Reply& reply = *request_of(bytes).reply;
+      out.clear();
+      told(reply);
+      words += " > " + std::string(out.view());
+    }
+    if (request.kind == RequestKind::group) {
+      words += " > " + reply_of_group(static_cast<const Group&>(request_of(bytes)));
+    } else if (request.kind == RequestKind::nothing || request.kind == RequestKind::refused) {
+      words += " > " + answer_of(request_of(bytes));
+    }
+    words = std::regex_replace(words, std::regex("\\r?\\n"), "|");
+    return std::regex_replace(words, std::regex("'18432[0-9]{14}'"), "CAS");
+  }
+
   static std::string words_of(std::span<const Value> values) {
     std::string words;
     for (const Value& value : values) {
@@ -176,6 +201,84 @@ class ProtocolTest : public testing::Test {
   size_t scanned_bytes = 0;
 
  private:
+  using Told = std::function<void(Reply&)>;
+
+  /// As an engine does, with the values 1, 2 and so on.
+  void tell_rows(Reply& reply, const Find& find, size_t row_count) {
+    const SelectionNames& names = *find.selection.names;
+    const auto commas = static_cast<size_t>(std::count(names.columns.begin(), names.columns.end(), ','));
+    const size_t count = (names.columns.empty() ? 0 : commas + 1) +
+                         (names.key_columns_first ? find.range.key.size() : 0) + (names.all_columns ? 2 : 0);
+    std::vector<std::string> texts;
+    std::vector<std::string> names_of_columns;
+    for (size_t column = 0; column < count; ++column) {
+      texts.push_back(std::to_string(column + 1));
+      names_of_columns.push_back("c" + texts.back());
+    }
+    reply.begin_rows(count);
+    for (size_t row = 0; row < row_count; ++row) {
+      tell_row(reply, {texts.begin(), texts.end()}, row,
+               names.all_columns ? names_of_columns : std::vector<std::string>());
+    }
+    if (row_count == 0 && reply.tells_misses()) {
+      reply.missed(0);
+    }
+    reply.end_rows();
+  }
+  static void tell_inserted(Reply& reply, const Insert& insert, uint32_t rows_affected) {
+    reply.begin_outcomes();
+    for (uint32_t row = 0; row < insert.row_count; ++row) {
+      reply.inserted({.error = {}, .rows_affected = rows_affected, .has_id = true, .id = 7});
+    }
+    reply.end_outcomes();
+  }
+  std::vector<Told> what_may_come_of(const Request& request) {
+    std::vector<Told> all;
+    if (request.kind == RequestKind::find) {
+      const auto& find = static_cast<const Find&>(request);
+      all = what_may_come_of_find(find);
+      if (find.otherwise != nullptr && find.otherwise->tells_rows) {
+        all.push_back([&](Reply& reply) { tell_rows(reply, find, 1); });
+      } else if (find.otherwise != nullptr) {
+        all.push_back([&](Reply& reply) { tell_inserted(reply, *find.otherwise, 1); });
+      }
+    }
+    if (request.kind == RequestKind::insert) {
+      const auto& insert = static_cast<const Insert&>(request);
+      for (const uint32_t rows_affected : {1, 2, 0}) {
+        all.push_back([&insert, rows_affected](Reply& reply) { tell_inserted(reply, insert, rows_affected); });
+      }
+    }
+    if (!all.empty()) {
+      all.push_back([](Reply& reply) { reply.failed({ErrorCode::engine, 121}); });
+    }
+    return all;
+  }
+  std::vector<Told> what_may_come_of_find(const Find& find) {
+    std::vector<Told> all;
+    if (find.tell != Tell::count) {
+      all.push_back([&](Reply& reply) { tell_rows(reply, find, 1); });
+      all.push_back([&](Reply& reply) { tell_rows(reply, find, 0); });
+    } else if (find.change.kind == Change::Kind::none) {
+      all.push_back([](Reply& reply) { reply.counted(1); });
+      all.push_back([](Reply& reply) { reply.counted(0); });
+    } else {
+      for (const Changes changes : {Changes{1, 1, 1}, {1, 1, 0}, {1, 0, 0}, {0, 0, 0}}) {
+        all.push_back([changes](Reply& reply) { reply.changed(changes); });
+      }
+    }
+    return all;
+  }
+  std::string reply_of_group(const Group& group) {
+    out.clear();
+    group.reply->group_begins();
+    for (const Request* const member : group.members) {
+      what_may_come_of(*member).front()(*member->reply);
+    }
+    group.reply->group_ends();
+    return std::string(out.view());
+  }
+
   const Protocol& protocol_;
   std::deque<std::string> inputs_;
 };

@@ -62,8 +62,15 @@ TEST(Operation, no_sum_changes_a_column_that_is_null) {
   }
 }
 
+TEST(Sums, a_real_number_crosses_0_unless_its_sign_is_kept) {
+  EXPECT_EQ(real_sum(1, {.subtracts = true, .keeps_signs = true}, 2.5, 0), Sum::crosses_zero);
+  EXPECT_EQ(real_sum(1, {.subtracts = true}, 2.5, -1.5), Sum::fits);
+}
+
 TEST(Sums, an_amount_is_a_whole_number_of_at_most_30_digits) {
-  Wide number = 0;
+  Wide number = 7;
+  EXPECT_TRUE(parse_amount("12", number));
+  EXPECT_TRUE(number == 12);
   EXPECT_EQ(amount("+7"), 7);
   EXPECT_EQ(amount("-007"), -7);
   EXPECT_TRUE(parse_amount("-" + std::string(30, '9'), number));

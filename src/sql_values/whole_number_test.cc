@@ -107,6 +107,7 @@ TEST(WholeNumber, the_value_of_a_column_is_read_by_its_sign) {
   EXPECT_EQ(value_of(WholeNumber::of(-1, false)), -1);
   EXPECT_EQ(value_of(WholeNumber::of(-1, true)), static_cast<Wide>(UINT64_MAX));
   EXPECT_EQ(value_of(WholeNumber::of(INT64_MIN, false)), INT64_MIN);
+  EXPECT_FALSE(WholeNumber::of(INT64_MIN, false).is_beyond);
 }
 
 /// Bits of any length, so that ends of columns of all sizes are near.
