@@ -53,7 +53,8 @@ inline std::string of(const SelectionNames& names) {
 }
 
 inline std::string of(const SelectionName& selection) {
-  std::string words = selection.names == nullptr ? "id " + std::to_string(selection.id) : of(*selection.names);
+  std::string words =
+      selection.names == nullptr ? "id " + std::to_string(selection.id) : of(*selection.names);
   return words + (selection.has_columns ? " columns[" + std::string(selection.columns) + "]" : "");
 }
 
@@ -79,8 +80,7 @@ inline std::string of(const KeyList& list) {
   }
   std::string words = list.holds_whole_keys ? " keys" : " in " + std::to_string(list.part);
   words += of(list.values);
-  return words +
-         (list.row_limit_per_key == 0 ? "" : " each " + std::to_string(list.row_limit_per_key));
+  return words + (list.row_limit_per_key == 0 ? "" : " each " + std::to_string(list.row_limit_per_key));
 }
 
 inline std::string of(std::span<const Filter> filters) {
@@ -183,8 +183,7 @@ inline std::string of(const Find& find) {
     case RequestKind::group: {
       const auto& group = static_cast<const Group&>(request);
       std::string words = "group" + std::string(whole::part(group.must_change, " must")) +
-                          std::string(whole::part(group.wants_gtid, " gtid")) +
-                          whole::of_all_kinds(request);
+                          std::string(whole::part(group.wants_gtid, " gtid")) + whole::of_all_kinds(request);
       for (const Request* const member : group.members) {
         words += " {" + whole_request(*member) + "}";
       }

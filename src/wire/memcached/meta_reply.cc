@@ -143,7 +143,7 @@ void MetaReply::tell(std::string_view code, bool is_hidden) {
 }
 
 void MetaReply::tell_refused(std::string_view code) {
-  came_to(Count::none);
+  came_to(answer_.counts_refused);
   tell(code, false);
 }
 

@@ -36,6 +36,7 @@ struct MetaAnswer {
   State* state = nullptr;     ///< never nullptr
   Count counts_done = Count::none;
   Count counts_missed = Count::none;
+  Count counts_refused = Count::none;
 };
 
 class MetaReply : public CountingReply {

@@ -65,6 +65,13 @@ Count count_of_missed(const Meta& meta, bool subtracts) {
       return Count::none;
   }
 }
+/// What one counts as that finds a row which is not what it is to be.
+Count count_of_refused(const Meta& meta) {
+  if (meta.command != 's') {
+    return Count::none;
+  }
+  return meta.has_cas ? Count::cas_badval : Count::cmd_set;
+}
 
 MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = false) {
   return {.key = meta.wire_key,
@@ -74,7 +81,8 @@ MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = fals
           .is_base64 = meta.is_base64,
           .state = &scope.state,
           .counts_done = count_of_done(meta, subtracts),
-          .counts_missed = count_of_missed(meta, subtracts)};
+          .counts_missed = count_of_missed(meta, subtracts),
+          .counts_refused = count_of_refused(meta)};
 }
 
 /// A find gets its reply.

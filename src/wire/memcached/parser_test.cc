@@ -2,6 +2,7 @@
 //
 // Bytes to requests: each command, cut at every byte.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "wire/memcached/parser_fixture.h"
 
@@ -91,7 +92,7 @@ TEST_F(MemcachedTest, no_key_is_an_error) {
 TEST_F(MemcachedTest, a_plus_before_a_number_is_taken_and_a_minus_before_nothing_but_zeros) {
   EXPECT_THAT(words_of(find_of("incr a +5\r\n").change.assignments), testing::StartsWith("0 +wrap 5"));
   EXPECT_THAT(words_of(find_of("incr a -0\r\n").change.assignments), testing::StartsWith("0 +wrap 0"));
-  for (const char* number : {"-5", "+-0", "+", "-", "5x"}) {
+  for (const char* number : {"-5", "+-0", "+-1", "+", "-", "5x", "++5"}) {
     EXPECT_EQ(answer_to("incr a " + std::string(number) + "\r\n"),
               "CLIENT_ERROR invalid numeric delta argument\r\n");
   }
@@ -298,6 +299,21 @@ TEST_F(MemcachedTest, commands_about_the_server) {
   EXPECT_THAT(answer_to("stats reset\r\n"), StartsWith("CLIENT_ERROR stats are not reset"));
   EXPECT_EQ(answer_to("boo\r\n"), "ERROR\r\n");
   EXPECT_EQ(answer_to("\r\n"), "ERROR\r\n");
+}
+
+TEST_F(MemcachedTest, stats_tell_all_that_memcached_tells_of_what_there_is) {
+  const FourWorkers workers;
+  figures = &workers;
+  const std::string stats = answer_to("stats\r\n");
+  EXPECT_THAT(stats, StartsWith("STAT pid " + std::to_string(::getpid()) + "\r\nSTAT uptime 0\r\n"));
+  for (const char* const told :
+       {"time 1800000000\r\n", "version ", "pointer_size 64\r\n", "curr_connections 0\r\n",
+        "total_connections 0\r\n", "rejected_connections 0\r\n", "bytes_read 0\r\n", "bytes_written 0\r\n",
+        "cmd_get ", "cmd_touch ", "get_hits ", "cas_badval ", "item_size_max ",
+        "rowsocket_requests_find 0\r\n"}) {
+    EXPECT_THAT(stats, HasSubstr("\r\nSTAT " + std::string(told)));
+  }
+  EXPECT_TRUE(stats.ends_with("\r\nEND\r\n"));
 }
 
 TEST_F(MemcachedTest, stats_tell_how_many_clients_there_may_be) {

@@ -145,6 +145,58 @@ TEST_F(RefusalsTest, a_container_is_asked_for_what_it_has) {
             line("-ERR APPEND needs a container with one column for values"));
 }
 
+TEST_F(RefusalsTest, each_command_of_strings_answers_why_it_can_not_use_a_key) {
+  for (const List& behind : std::vector<List>{{"APPEND", "5"},
+                                              {"DECRBY", "5"},
+                                              {"DEL"},
+                                              {"EXISTS"},
+                                              {"EXPIRE", "5"},
+                                              {"EXPIRETIME"},
+                                              {"GET"},
+                                              {"GETDEL"},
+                                              {"GETEX"},
+                                              {"GETSET", "5"},
+                                              {"INCR"},
+                                              {"MGET"},
+                                              {"MSET", "5"},
+                                              {"PERSIST"},
+                                              {"PSETEX", "5", "5"},
+                                              {"SET", "5"},
+                                              {"SETEX", "5", "5"},
+                                              {"SETNX", "5"},
+                                              {"STRLEN"},
+                                              {"TTL"},
+                                              {"TYPE"}}) {
+    List command = behind;
+    command.insert(command.begin() + 1, "@@none.a");
+    EXPECT_EQ(answer_to_list(command), line("-ERR container 'none': there is no such container"))
+        << behind.front();
+  }
+}
+
+TEST_F(RefusalsTest, each_command_of_hashes_answers_why_it_can_not_use_a_key) {
+  for (const List& behind : std::vector<List>{{"HDEL", "x"},
+                                              {"HEXISTS", "x"},
+                                              {"HGET", "x"},
+                                              {"HGETALL"},
+                                              {"HINCRBY", "x", "5"},
+                                              {"HINCRBYFLOAT", "x", "5"},
+                                              {"HKEYS"},
+                                              {"HLEN"},
+                                              {"HMGET", "x"},
+                                              {"HMSET", "x", "5"},
+                                              {"HSET", "x", "5"},
+                                              {"HSETNX", "x", "5"},
+                                              {"HSTRLEN", "x"},
+                                              {"HVALS"}}) {
+    List command = behind;
+    command.insert(command.begin() + 1, "d.:1");
+    EXPECT_EQ(answer_to_list(command),
+              line("-ERR a table is named as database.table, or as table behind SELECT database"))
+        << behind.front();
+  }
+}
+
 TEST_F(RefusalsTest, a_version_of_the_protocol_is_a_number) {
   EXPECT_EQ(answer_to({"HELLO", "x"}), line("-ERR Protocol version is not an integer or out of range"));
 }

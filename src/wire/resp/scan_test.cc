@@ -237,6 +237,10 @@ TEST(GlobTest, patterns_are_those_of_redis) {
   EXPECT_FALSE(matches("[a-c]", "d") || matches("[^a-c]", "b") || matches("[]", "a"));
   EXPECT_TRUE(matches("a\\*", "a*") && matches("\\", "\\"));
   EXPECT_FALSE(matches("a\\*", "ab"));
+  EXPECT_TRUE(matches("[^", "a") && matches("[^b]x", "ax") && matches("[a-]", "^") && matches("[a-c]", "c"));
+  EXPECT_FALSE(matches("[^", "") || matches("[^^]", "^") || matches("[b-]", "c") || matches("[b-c]", "a"));
+  EXPECT_FALSE(matches("[a-c]", "-") || matches("[acz]", "b") || matches("a", "ab") || matches("a\\", "a"));
+  EXPECT_TRUE(matches("*ab", "aab") && matches("a*b*c", "axbxbc") && matches("a*?c", "abbc"));
 }
 
 TEST(GlobTest, many_stars_take_no_long_time) {

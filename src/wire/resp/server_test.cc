@@ -2,6 +2,7 @@
 //
 // What clients ask of the server as a whole.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "wire/resp/parser_fixture.h"
 
@@ -86,10 +87,12 @@ TEST_F(ServerTest, info_tells_the_figures_of_the_server) {
   settings.max_connections = 100;
   const std::string all = answer_to({"INFO"});
   for (const std::string_view told :
-       {"# Server", "uptime_in_seconds:60", "# Clients", "connected_clients:7", "maxclients:100", "# Cluster",
-        "cluster_enabled:0", "# Keyspace", "workers:2", "requests_find:5"}) {
+       {"# Server", "redis_mode:standalone", "server_name:rowsocket", "uptime_in_seconds:60", "# Replication",
+        "# Clients", "connected_clients:7", "maxclients:100", "# Cluster", "cluster_enabled:0", "# Keyspace",
+        "workers:2", "requests_find:5"}) {
     EXPECT_THAT(all, HasSubstr(std::string(told) + "\r\n"));
   }
+  EXPECT_THAT(all, HasSubstr("process_id:" + std::to_string(::getpid()) + "\r\n"));
 }
 
 }  // namespace

@@ -433,6 +433,7 @@ TEST_F(WholeTest, clients_say_who_they_are) {
       {"AUTH u x", "authenticate secret-or-account 'u' 'x'"},
       {"HELLO 3 AUTH u x", "authenticate secret-or-account 'u' 'x'"},
       {"CLIENT SETNAME n", "nothing changes-state for-readers > +OK|"},
+      {"CLIENT GETNAME", "nothing for-readers > $1|n|"},
       {"CLIENT SETINFO LIB-NAME n", "nothing for-readers > +OK|"},
       {"SELECT d", "nothing changes-state for-readers > +OK|"},
       {"RESET", "authenticate nobody NULL NULL"},
@@ -468,6 +469,54 @@ TEST_F(WholeTest, version_3_has_words_of_its_own) {
        "*0| > -ERR engine 121|"},
       {"ROWS.CHANGE d.t = 1 7 SET a 5 RETURN BEFORE b",
        "find d.t@[b,a] =('7') set 1='5' tell rows > *1|*1|$1|1| > *0| > -ERR engine 121|"},
+  });
+}
+
+TEST_F(WholeTest, commands_are_collected) {
+  expect({
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"GET a", "nothing changes-state for-readers > +QUEUED|"},
+      {"HSET d.t:1 x 5", "nothing changes-state for-readers > +QUEUED|"},
+      {"MULTI", "refused mistake syntax for-readers > -ERR MULTI calls can not be nested|"},
+      {"DISCARD", "nothing changes-state for-readers > +OK|"},
+      {"DISCARD", "refused mistake syntax for-readers > -ERR DISCARD without MULTI|"},
+      {"EXEC", "refused mistake syntax for-readers > -ERR EXEC without MULTI|"},
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"PING",
+       "refused mistake syntax changes-state for-readers > -ERR the command is not there between MULTI "
+       "and EXEC|"},
+      {"GET b", "nothing changes-state for-readers > +QUEUED|"},
+      {"EXEC",
+       "nothing changes-state for-readers > -EXECABORT Transaction discarded because of previous "
+       "errors.|"},
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"GET @@none.a",
+       "refused mistake cannot_open_table changes-state for-readers > -ERR container 'none': there is "
+       "no such container|"},
+      {"EXEC",
+       "nothing changes-state for-readers > -EXECABORT Transaction discarded because of previous "
+       "errors.|"},
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"MULTI x",
+       "refused mistake syntax changes-state for-readers > -ERR wrong number of arguments for 'multi' "
+       "command|"},
+      {"EXEC",
+       "nothing changes-state for-readers > -EXECABORT Transaction discarded because of previous "
+       "errors.|"},
+      {"DISCARD x",
+       "refused mistake syntax for-readers > -ERR wrong number of arguments for 'discard' command|"},
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"DISCARD x",
+       "refused mistake syntax changes-state for-readers > -ERR wrong number of arguments for 'discard' "
+       "command|"},
+      {"EXEC x",
+       "nothing changes-state for-readers > -EXECABORT Transaction discarded because of: wrong number "
+       "of arguments for 'exec' command|"},
+      {"EXEC x",
+       "refused mistake syntax for-readers > -EXECABORT Transaction discarded because of: wrong number "
+       "of arguments for 'exec' command|"},
+      {"MULTI", "nothing changes-state for-readers > +OK|"},
+      {"EXEC", "nothing changes-state for-readers > *0|"},
   });
 }
 
