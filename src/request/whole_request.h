@@ -157,6 +157,7 @@ inline std::string of(const Insert& insert, const Reply* reply_of_find) {
   words += part(insert.rows_alone, " alone");
   words += part(insert.tells_rows, " telling");
   words += part(insert.drops_surplus, " dropping");
+  words += part(reply_of_find != nullptr && insert.reply != reply_of_find, " with another reply");
   return insert.reply == reply_of_find ? words : words + of_all_kinds(insert);
 }
 

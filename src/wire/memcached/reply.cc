@@ -172,7 +172,7 @@ void CountReply::failed(const Error& error) {
   if (error.code == ErrorCode::not_a_number || error.code == ErrorCode::bad_modification) {
     say("CLIENT_ERROR cannot increment or decrement non-numeric value");
   } else {
-    CommonReply::failed(error);
+    CountingReply::failed(error);
   }
 }
 

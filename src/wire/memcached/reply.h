@@ -110,6 +110,11 @@ class ProblemReply final : public CommonReply {
 /// Counts what its request came to for `stats`.
 class CountingReply : public CommonReply {
  public:
+  /// What it came to before is no answer any more.
+  void failed(const Error& error) override {
+    came_to_ = Count::none;
+    CommonReply::failed(error);
+  }
   void count() final { tally_.add(came_to_); }
 
  protected:

@@ -82,29 +82,29 @@ TEST_F(WholeTest, values_are_read) {
       {"mg a",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' tell rows misses counts > HD| get_hits > EN| get_misses > SERVER_ERROR "
-       "container 'all': engine 121| get_misses"},
+       "container 'all': engine 121|"},
       {"mg a v",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' tell rows misses counts > VA 1|1| get_hits > EN| get_misses > SERVER_ERROR "
-       "container 'all': engine 121| get_misses"},
+       "container 'all': engine 121|"},
       {"mg a t f c s v k Oxyz",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' tell rows misses counts > VA 1 t0 f2 c3 s1 ka Oxyz|1| get_hits > EN ka "
-       "Oxyz| get_misses > SERVER_ERROR container 'all': engine 121| get_misses"},
+       "Oxyz| get_misses > SERVER_ERROR container 'all': engine 121|"},
       {"mg a v q",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' tell rows misses counts > VA 1|1| get_hits >  get_misses > SERVER_ERROR "
-       "container 'all': engine 121| get_misses"},
+       "container 'all': engine 121|"},
       {"mg a v T10",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 3='1800000010' tell-after rows misses counts > VA 1|1| get_hits > EN| "
-       "get_misses > SERVER_ERROR container 'all': engine 121| get_misses"},
+       "get_misses > SERVER_ERROR container 'all': engine 121|"},
       {"mg a v N10",
        "refused mistake syntax for-readers > CLIENT_ERROR invalid flag: a table has no answer to it|"},
       {"mg YQ== b k v",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' tell rows misses counts > VA 1 kYQ== b|1| get_hits > EN kYQ== b| "
-       "get_misses > SERVER_ERROR container 'all': engine 121| get_misses"},
+       "get_misses > SERVER_ERROR container 'all': engine 121|"},
       {"get @@bare", "open d.bare@by_k[v] unique[k] integers"},
   });
 }
@@ -114,76 +114,87 @@ TEST_F(WholeTest, values_are_stored) {
       {"set a 3 10 1~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '3' CAS '1800000010') "
        "change set 1= 2= 3= 4= names-row counts > STORED| cmd_set > STORED| cmd_set > STORED| cmd_set > "
-       "SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "SERVER_ERROR container 'all': engine 121|"},
       {"set @@wide.1|2 3 0 3~5|6",
        "insert d.wide@PRIMARY[a,b,x,y,e,c] by[e,c] unique[a,b] integers ('1' '2' '5' '6' '0') change "
        "set 2= 3= 4= names-row counts > STORED| cmd_set > STORED| cmd_set > STORED| cmd_set > "
-       "SERVER_ERROR container 'wide': engine 121| cmd_set"},
+       "SERVER_ERROR container 'wide': engine 121|"},
       {"set @@bare.a 0 0 1~5",
        "insert d.bare@by_k[k,v] unique[k] integers ('a' '5') change set 1= names-row counts > STORED| "
-       "cmd_set > STORED| cmd_set > STORED| cmd_set > SERVER_ERROR container 'bare': engine 121| cmd_set"},
+       "cmd_set > STORED| cmd_set > STORED| cmd_set > SERVER_ERROR container 'bare': engine 121|"},
       {"add a 3 0 1~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '3' CAS '0') change set 1= "
        "2= 3= 4= skip unless 0<='1800000000' skip unless 0!='0' skip unless 0!=NULL names-row counts > "
        "STORED| cmd_set > STORED| cmd_set > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine "
-       "121| cmd_set"},
+       "121|"},
       {"replace a 3 0 1~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0='5' 1='3' 3='0' 2=CAS count counts > STORED| cmd_set > STORED| "
-       "cmd_set > EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121| "
-       "cmd_set"},
+       "cmd_set > EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"append a 3 0 1~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0append'5' 2=CAS count counts > STORED| cmd_set > STORED| cmd_set > "
-       "EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"prepend a 3 0 1~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0prepend'5' 2=CAS count counts > STORED| cmd_set > STORED| cmd_set > "
-       "EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "EXISTS| cas_badval > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"cas a 3 0 1 42~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' refuse unless 1='42' set 0='5' 1='3' 3='0' 2=CAS count counts > STORED| "
        "cas_hits > STORED| cas_hits > EXISTS| cas_badval > NOT_FOUND| cas_misses > SERVER_ERROR "
-       "container 'all': engine 121| cas_misses"},
+       "container 'all': engine 121|"},
       {"set a 3 10 1 noreply~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '3' CAS '1800000010') "
-       "change set 1= 2= 3= 4= names-row counts >  cmd_set >  cmd_set >  cmd_set >  cmd_set"},
+       "change set 1= 2= 3= 4= names-row counts >  cmd_set >  cmd_set >  cmd_set > "},
       {"ms a 1~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '0' CAS '0') change set 1= "
        "2= 3= 4= names-row rows misses counts > HD| cmd_set > HD| cmd_set > HD| cmd_set > SERVER_ERROR "
-       "container 'all': engine 121| cmd_set"},
+       "container 'all': engine 121|"},
       {"ms a 1 F3 T10 c k Oxyz~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '3' CAS '1800000010') "
        "change set 1= 2= 3= 4= names-row telling rows misses counts > HD ka Oxyz| cmd_set > HD ka Oxyz| "
-       "cmd_set > HD ka Oxyz| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "cmd_set > HD ka Oxyz| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"ms a 1 C42~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' refuse unless 1='42' set 0='5' 1='0' 3='0' 2=CAS count rows misses counts "
        "> HD| cas_hits > HD| cas_hits > EX| cas_badval > NF| cas_misses > SERVER_ERROR container 'all': "
-       "engine 121| cas_misses"},
+       "engine 121|"},
       {"ms a 1 ME~5",
        "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '0' CAS '0') change set 1= "
        "2= 3= 4= skip unless 0<='1800000000' skip unless 0!='0' skip unless 0!=NULL names-row rows "
        "misses counts > HD| cmd_set > HD| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine "
-       "121| cmd_set"},
+       "121|"},
       {"ms a 1 MA~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0append'5' 2=CAS count rows misses counts > HD| cmd_set > HD| cmd_set "
-       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"ms a 1 MA N10~5",
        "find d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 1append'5' 3=CAS count rows misses counts else insert "
        "d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '0' CAS '1800000010') change set "
-       "1= 2= 3= 4= names-row > HD| cmd_set > HD| cmd_set > EX| cmd_set >  cmd_set > HD| cmd_set > "
-       "SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "1= 2= 3= 4= names-row > HD| cmd_set > HD| cmd_set > EX| cmd_set >  > HD| cmd_set > SERVER_ERROR "
+       "container 'all': engine 121|"},
       {"ms a 1 MP~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0prepend'5' 2=CAS count rows misses counts > HD| cmd_set > HD| cmd_set "
-       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121|"},
       {"ms a 1 MR q~5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0='5' 1='0' 3='0' 2=CAS count rows misses counts >  cmd_set >  cmd_set "
-       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121| cmd_set"},
+       "> EX| cmd_set > NS| cmd_set > SERVER_ERROR container 'all': engine 121|"},
+      {"ms @@bare.a 1 c~5",
+       "insert d.bare@by_k[k,v] unique[k] integers ('a' '5') change set 1= names-row telling rows "
+       "misses counts > HD| cmd_set > HD| cmd_set > HD| cmd_set > SERVER_ERROR container 'bare': engine "
+       "121|"},
+      {"ms @@wide.1|2 3 T0~5|6",
+       "insert d.wide@PRIMARY[a,b,x,y,e,c] by[e,c] unique[a,b] integers ('1' '2' '5' '6' '0') change "
+       "set 2= 3= 4= names-row rows misses counts > HD| cmd_set > HD| cmd_set > HD| cmd_set > "
+       "SERVER_ERROR container 'wide': engine 121|"},
+      {"ms a 1 q~5",
+       "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '0' CAS '0') change set 1= "
+       "2= 3= 4= names-row rows misses counts >  cmd_set >  cmd_set >  cmd_set > SERVER_ERROR container "
+       "'all': engine 121|"},
   });
 }
 
@@ -192,42 +203,50 @@ TEST_F(WholeTest, values_are_counted) {
       {"incr a 5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0+wrap'5' 2=CAS as increment tell-after rows misses counts > 1| "
-       "incr_hits > NOT_FOUND| incr_misses > SERVER_ERROR container 'all': engine 121| incr_misses"},
+       "incr_hits > NOT_FOUND| incr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"decr a 5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0-zero'5' 2=CAS as increment tell-after rows misses counts > 1| "
-       "decr_hits > NOT_FOUND| decr_misses > SERVER_ERROR container 'all': engine 121| decr_misses"},
+       "decr_hits > NOT_FOUND| decr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"decr a 5 noreply",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0-zero'5' 2=CAS as increment count counts >  decr_hits >  decr_hits >  "
-       ">  decr_misses >  decr_misses"},
+       ">  decr_misses > "},
       {"incr a 5 noreply",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0+wrap'5' 2=CAS as increment count counts >  incr_hits >  incr_hits >  "
-       ">  incr_misses >  incr_misses"},
+       ">  incr_misses > "},
       {"ma a",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0+wrap'1' 2=CAS as increment tell-after rows misses counts > HD| "
-       "incr_hits > NF| incr_misses > SERVER_ERROR container 'all': engine 121| incr_misses"},
+       "incr_hits > NF| incr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"ma a t c v k Oxyz",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0+wrap'1' 2=CAS as increment tell-after rows misses counts > VA 1 t0 "
-       "c3 ka Oxyz|1| incr_hits > NF ka Oxyz| incr_misses > SERVER_ERROR container 'all': engine 121| "
-       "incr_misses"},
+       "c3 ka Oxyz|1| incr_hits > NF ka Oxyz| incr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"ma a D5 MD",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0-zero'5' 2=CAS as increment tell-after rows misses counts > HD| "
-       "decr_hits > NF| decr_misses > SERVER_ERROR container 'all': engine 121| decr_misses"},
+       "decr_hits > NF| decr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"ma a N10 J3 D5 v",
        "find d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 1+wrap'5' 3=CAS as increment tell-after rows misses counts else insert "
        "d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '3' '0' CAS '1800000010') change set "
        "1= 2= 3= 4= names-row telling > VA 1|2| incr_hits > EX| > VA 1|2| incr_hits > SERVER_ERROR "
-       "container 'all': engine 121| incr_hits"},
+       "container 'all': engine 121|"},
       {"ma a q",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0+wrap'1' 2=CAS as increment tell-after rows misses counts >  "
-       "incr_hits > NF| incr_misses > SERVER_ERROR container 'all': engine 121| incr_misses"},
+       "incr_hits > NF| incr_misses > SERVER_ERROR container 'all': engine 121|"},
+      {"incr @@bare.a 5",
+       "find d.bare@by_k[v] unique[k] integers =('a') exact set 0+wrap'5' as increment tell-after rows "
+       "misses counts > 1| incr_hits > NOT_FOUND| incr_misses > SERVER_ERROR container 'bare': engine "
+       "121|"},
+      {"ma @@bare.a N10 c",
+       "find d.bare@by_k[k,v] unique[k] integers =('a') exact set 1+wrap'1' as increment tell-after "
+       "rows misses counts else insert d.bare@by_k[k,v] unique[k] integers ('a' '0') change set 1= "
+       "names-row telling > HD c0| incr_hits > EX| > HD c0| incr_hits > SERVER_ERROR container 'bare': "
+       "engine 121|"},
   });
 }
 
@@ -236,55 +255,55 @@ TEST_F(WholeTest, values_are_removed) {
       {"delete a",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' delete count counts > DELETED| delete_hits > DELETED| delete_hits > | > "
-       "NOT_FOUND| delete_misses > SERVER_ERROR container 'all': engine 121| delete_misses"},
+       "NOT_FOUND| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"delete @@bare.a",
        "find d.bare@by_k[v] unique[k] integers =('a') exact delete count counts > DELETED| delete_hits "
        "> DELETED| delete_hits > | > NOT_FOUND| delete_misses > SERVER_ERROR container 'bare': engine "
-       "121| delete_misses"},
+       "121|"},
       {"delete a 0",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' delete count counts > DELETED| delete_hits > DELETED| delete_hits > | > "
-       "NOT_FOUND| delete_misses > SERVER_ERROR container 'all': engine 121| delete_misses"},
+       "NOT_FOUND| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"delete a 0 noreply",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
-       "0>|unset'1800000000' delete count counts >  delete_hits >  delete_hits >  >  delete_misses >  "
-       "delete_misses"},
+       "0>|unset'1800000000' delete count counts >  delete_hits >  delete_hits >  >  delete_misses > "},
       {"delete a noreply",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
-       "0>|unset'1800000000' delete count counts >  delete_hits >  delete_hits >  >  delete_misses >  "
-       "delete_misses"},
+       "0>|unset'1800000000' delete count counts >  delete_hits >  delete_hits >  >  delete_misses > "},
       {"md a",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' delete count rows misses counts > HD| delete_hits > HD| delete_hits > EX| "
-       "> NF| delete_misses > SERVER_ERROR container 'all': engine 121| delete_misses"},
+       "> NF| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"md a C42",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' refuse unless 1='42' delete count rows misses counts > HD| delete_hits > "
-       "HD| delete_hits > EX| > NF| delete_misses > SERVER_ERROR container 'all': engine 121| "
-       "delete_misses"},
+       "HD| delete_hits > EX| > NF| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"md a q k Oxyz",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' delete count rows misses counts >  delete_hits >  delete_hits > EX ka "
-       "Oxyz| > NF ka Oxyz| delete_misses > SERVER_ERROR container 'all': engine 121| delete_misses"},
+       "Oxyz| > NF ka Oxyz| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"md a x",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0='' 1='0' 2=CAS count rows misses counts > HD| delete_hits > HD| "
-       "delete_hits > EX| > NF| delete_misses > SERVER_ERROR container 'all': engine 121| delete_misses"},
-      {"md a I C42",
-       "refused mistake syntax for-readers > CLIENT_ERROR invalid flag: a table has no answer to it|"},
+       "delete_hits > EX| > NF| delete_misses > SERVER_ERROR container 'all': engine 121|"},
       {"ma a q k M- D5",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 0-zero'5' 2=CAS as increment tell-after rows misses counts >  "
-       "decr_hits > NF ka| decr_misses > SERVER_ERROR container 'all': engine 121| decr_misses"},
+       "decr_hits > NF ka| decr_misses > SERVER_ERROR container 'all': engine 121|"},
       {"touch a 10",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 3='1800000010' count counts > TOUCHED| touch_hits > TOUCHED| "
-       "touch_hits > | > NOT_FOUND| touch_misses > SERVER_ERROR container 'all': engine 121| "
-       "touch_misses"},
+       "touch_hits > | > NOT_FOUND| touch_misses > SERVER_ERROR container 'all': engine 121|"},
       {"touch a 10 noreply",
        "find d.t@PRIMARY[v,f,c,e] by[e,c,f] unique[k] integers =('a') exact skip unless "
        "0>|unset'1800000000' set 3='1800000010' count counts >  touch_hits >  touch_hits >  >  "
-       "touch_misses >  touch_misses"},
+       "touch_misses > "},
+      {"touch @@bare.a 10",
+       "find d.bare@by_k[v] unique[k] integers =('a') exact count counts > TOUCHED| touch_hits > "
+       "NOT_FOUND| touch_misses > SERVER_ERROR container 'bare': engine 121|"},
+      {"md @@bare.a C1",
+       "refused mistake syntax for-readers > CLIENT_ERROR the container has no cas column to compare "
+       "with|"},
   });
 }
 

@@ -77,6 +77,13 @@ TEST_F(WholeTest, strings_are_read) {
        "find d.wide@PRIMARY[x,y,c,e] by[e,c] unique[a,b] integers =('1' '2') exact skip unless "
        "0>|unset'1800000000' set 3='1800000008' tell rows misses > $3|1|2| > $-1| > -ERR container "
        "'wide': engine 121|"},
+      {"GETEX @@bare.a PERSIST",
+       "find d.bare@by_k[v] unique[k] integers =('a') exact tell misses > $1|1| > $-1| > -ERR container "
+       "'bare': engine 121|"},
+      {"GETDEL @@wide.1|2",
+       "find d.wide@PRIMARY[x,y] by[e,c] unique[a,b] integers =('1' '2') exact skip unless "
+       "0>|unset'1800000000' delete tell rows misses > $3|1|2| > $-1| > -ERR container 'wide': engine "
+       "121|"},
   });
 }
 
@@ -197,6 +204,16 @@ TEST_F(WholeTest, strings_are_changed) {
        "d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '-5' '0' CAS '0') change set 1+whole "
        "3= skip unless 0>|unset'1800000000' else 1= 2= 3= 4= names-row telling > :2| >  > :2| > -ERR "
        "container 'all': engine 121|"},
+      {"INCR @@wide.1|2",
+       "find d.wide@PRIMARY[a,b,x,y,e,c] by[e,c] unique[a,b] integers =('1' '2') exact skip unless "
+       "0>|unset'1800000000' set 2+whole'1' as increment tell-after rows else insert "
+       "d.wide@PRIMARY[a,b,x,y,e,c] by[e,c] unique[a,b] integers ('1' '2' '1' NULL '0') change set "
+       "2+whole skip unless 0>|unset'1800000000' else 2= 3= 4= names-row telling > :3| >  > :3| > -ERR "
+       "container 'wide': engine 121|"},
+      {"APPEND @@bare.a 5",
+       "find d.bare@by_k[k,v] unique[k] integers =('a') exact set 1append'5' tell-after rows else "
+       "insert d.bare@by_k[k,v] unique[k] integers ('a' '5') change set 1append names-row telling > :1| "
+       ">  > :1| > -ERR container 'bare': engine 121|"},
   });
 }
 
@@ -400,6 +417,8 @@ TEST_F(WholeTest, rows_are_inserted) {
        "insert d.t@[a,b] ('1' '2') change set 1= 0+ > :1| > :0| > :0| > -ERR engine 121|"},
       {"ROWS.INSERT d.t a 1 7 IDS MUST",
        "insert d.t@[a] ('7') fail > *1|:7| > *1|:7| > *1|:7| > -ERR engine 121|"},
+      {"ROWS.INSERT d.t a,B 2 1 2 ADD b UPDATE A",
+       "insert d.t@[a,B] ('1' '2') change set 1+ 0= > :1| > :0| > :0| > -ERR engine 121|"},
   });
 }
 
@@ -440,6 +459,14 @@ TEST_F(WholeTest, clients_say_who_they_are) {
       {"NONE",
        "refused mistake unknown_command for-readers > -ERR unknown command 'NONE', with args beginning "
        "with: |"},
+  });
+}
+
+TEST_F(WholeTest, secrets_of_the_port_need_no_name) {
+  settings.secret_read = "s";
+  expect({
+      {"AUTH x", "authenticate secret NULL 'x'"},
+      {"AUTH u x", "authenticate secret-or-account 'u' 'x'"},
   });
 }
 
