@@ -2,6 +2,7 @@
 #include "server/inbox.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -53,6 +54,23 @@ TEST_F(InboxTest, one_that_is_closed_takes_nothing) {
   EXPECT_FALSE(inbox_.offer(arrival_));
   EXPECT_NE(arrival_.transport, nullptr) << "it stays the caller's";
   EXPECT_EQ(inbox_.connection_count(), 0u);
+  EXPECT_FALSE(inbox_.is_open());
+}
+
+TEST_F(InboxTest, whatever_comes_wakes_the_worker) {
+  const auto is_woken = [this] {
+    pollfd asked{inbox_.wakeup().fd(), POLLIN, 0};
+    const bool is_woken = ::poll(&asked, 1, 0) == 1;
+    inbox_.wakeup().drain();
+    return is_woken;
+  };
+  EXPECT_TRUE(inbox_.is_open());
+  EXPECT_FALSE(is_woken());
+  EXPECT_TRUE(inbox_.offer(arrival_));
+  EXPECT_TRUE(is_woken());
+  std::unique_ptr<ClientConnection> moved = make_connection(Settings());
+  EXPECT_TRUE(inbox_.offer_moved(moved));
+  EXPECT_TRUE(is_woken());
 }
 
 }  // namespace

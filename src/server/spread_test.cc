@@ -112,6 +112,21 @@ TEST_F(WishTest, a_wide_spread_stays_while_some_waits_go_on) {
   EXPECT_EQ(look_after(limits::spread_rest_ms - 1), Spread::Wish::stay);
 }
 
+TEST_F(WishTest, a_trial_that_was_worth_it_makes_the_next_one_come_as_soon_as_the_first) {
+  widen();
+  EXPECT_EQ(try_with(limits::spread_waits_per_s), Spread::Wish::narrow);
+  spread_.set(2, now_ms_);
+  look_after(2 * limits::spread_pause_ms);
+  widen();
+  EXPECT_EQ(try_with(2 * limits::spread_waits_per_s), Spread::Wish::stay);
+  spread_.set(2, now_ms_);
+  widen();
+  EXPECT_EQ(try_with(limits::spread_waits_per_s), Spread::Wish::narrow);
+  spread_.set(2, now_ms_);
+  look_after(limits::spread_pause_ms);
+  widen();
+}
+
 // ---- two loops
 
 /// A poller that can be told to take nobody new, as where the system has no room for another watch.
