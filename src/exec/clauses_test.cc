@@ -121,7 +121,7 @@ TEST_F(ClausesTest, changes_beyond_the_columns_are_dropped_and_no_other_request_
   const auto add_one_to = [](const Cell& id) {
     return Ask::find(0, {id})
         .change(0, Operation::add, "1")
-        .change(7, Operation::add, "1")
+        .change(3, Operation::add, "1")  // of 0 to 2
         .dropping_surplus();
   };
   Connection& shop = shopper();

@@ -259,6 +259,8 @@ TEST_F(CountingTest, lenient_requests_count_and_the_first_of_each_client_is_met)
   EXPECT_FALSE(executor->met_first_lenience());
   send(shop, surplus());
   EXPECT_TRUE(executor->met_first_lenience());
+  send(shop, Ask::find(0, {"1"}));
+  EXPECT_FALSE(executor->met_first_lenience());
   send(shop, surplus());
   EXPECT_FALSE(executor->met_first_lenience());
   end();

@@ -136,6 +136,7 @@ TEST_F(GroupTest, a_failed_commit_is_the_answer_to_every_member) {
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), read("1")}).with_gtid()}),
               ElementsAre("ok", "error engine 135", "error engine 135", "error engine 135"));
   EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(count(Counter::commit_failures), 1U);
 }
 
 TEST_F(GroupTest, a_commit_that_fails_when_the_group_runs_again_is_the_answer_to_every_member) {

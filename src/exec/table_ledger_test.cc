@@ -97,6 +97,19 @@ TEST_F(CountedRequestsTest, rows_are_those_that_a_find_stood_on_and_told) {
   EXPECT_EQ(of_shelves.error_count(), 0U);
 }
 
+TEST_F(CountedRequestsTest, rows_that_an_insert_tells_are_sent) {
+  turn(one, {Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "7", "30", "cup", "2"}).telling_rows()});
+  EXPECT_EQ(figures("PRIMARY").rows_sent, 2U);
+  EXPECT_EQ(figures("PRIMARY").rows_changed, 2U);
+}
+
+TEST_F(CountedRequestsTest, what_an_upsert_does_to_a_row_that_is_there_is_an_update) {
+  turn(one, {Ask::insert(9, {"1", "10", "pen", "6"}).on_duplicate(OnDuplicate::change, {3}),
+             Ask::insert(9, {"8", "10", "nib", "6"}).on_duplicate(OnDuplicate::change, {3})});
+  EXPECT_EQ(count(Counter::rows_updated), 1U);
+  EXPECT_EQ(count(Counter::rows_inserted), 1U);
+}
+
 TEST_F(CountedRequestsTest,
        a_request_that_runs_again_has_the_rows_of_its_last_run_and_the_thread_those_of_all) {
   engine.lose_transaction_at_write(2);
