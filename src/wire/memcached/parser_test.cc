@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "wire/memcached/parser_fixture.h"
+#include "wire/memcached/tally.h"
 
 namespace rowsocket::wire::memcached::test {
 namespace {
@@ -299,6 +300,37 @@ TEST_F(MemcachedTest, commands_about_the_server) {
   EXPECT_THAT(answer_to("stats reset\r\n"), StartsWith("CLIENT_ERROR stats are not reset"));
   EXPECT_EQ(answer_to("boo\r\n"), "ERROR\r\n");
   EXPECT_EQ(answer_to("\r\n"), "ERROR\r\n");
+}
+
+TEST_F(MemcachedTest, a_flush_goes_on_behind_the_last_row_of_a_step_and_counts_at_its_end) {
+  settings.allows_flush = true;
+  const auto flush = [this]() -> const Find& {
+    const Parsed parsed = parse("flush_all\r\n");
+    EXPECT_EQ(parsed.consumed_bytes, 0U) << "it is parsed again for each step";
+    return find_in(*parsed.request);
+  };
+  const auto step = [&](uint32_t row_count) {
+    const Find& find = flush();
+    out.clear();
+    find.reply->begin_rows(1);
+    for (uint32_t number = 0; number < row_count; ++number) {
+      tell_row(*find.reply, {Value(number + 1 == row_count ? "last" : "k")});
+    }
+    find.reply->end_rows();
+    const uint64_t before = Tally::sum(Count::cmd_flush);
+    find.reply->count();
+    return std::string(out.view()) + (Tally::sum(Count::cmd_flush) == before ? "" : "counted");
+  };
+  EXPECT_EQ(rowsocket::test::whole_request(flush()),
+            "find d.t@PRIMARY[k] by[e,c] unique[k] integers steps >=() open limit " +
+                std::to_string(limits::flush_rows_per_step) + " delete tell changes-state rows counts");
+  EXPECT_EQ(step(limits::flush_rows_per_step), "");
+  EXPECT_EQ(state.skip_bytes, 0U);
+  EXPECT_EQ(words_of(flush().range.key), "last");
+  EXPECT_EQ(flush().range.key_operator, KeyOperator::after);
+  EXPECT_EQ(step(limits::flush_rows_per_step - 1), "OK\r\ncounted");
+  EXPECT_EQ(state.skip_bytes, std::string_view("flush_all\r\n").size());
+  EXPECT_TRUE(state.flushed.empty());
 }
 
 TEST_F(MemcachedTest, stats_tell_all_that_memcached_tells_of_what_there_is) {

@@ -319,5 +319,22 @@ TEST_F(WholeTest, commands_that_ask_no_table) {
   });
 }
 
+TEST_F(WholeTest, secrets_of_the_port_are_asked_for) {
+  settings.secret_read = "s";
+  expect({
+      {"get a",
+       "find d.t@PRIMARY[v,f] by[e,c,f] unique[k] integers =('a') exact skip unless "
+       "0>|unset'1800000000' tell rows counts > VALUE a 2 1|1|END| get_hits > END| get_misses > "
+       "SERVER_ERROR container 'all': engine 121| get_misses"},
+      {"set any 0 0 3~u x", "authenticate secret-or-account 'u' 'x'"},
+      {"add a 0 0 1~5",
+       "insert d.t@PRIMARY[k,v,f,c,e] by[e,c,f] unique[k] integers ('a' '5' '0' CAS '0') change set 1= "
+       "2= 3= 4= skip unless 0<='1800000000' skip unless 0!='0' skip unless 0!=NULL names-row counts > "
+       "STORED| cmd_set > STORED| cmd_set > NOT_STORED| cmd_set > SERVER_ERROR container 'all': engine "
+       "121|"},
+      {"set any 0 0 1~u", "refused mistake syntax > CLIENT_ERROR bad authentication token format|"},
+  });
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::memcached::test
