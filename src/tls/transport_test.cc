@@ -124,6 +124,9 @@ TEST_F(TlsTest, garbage_is_no_handshake) {
   EXPECT_EQ(transport_->shake_hands(), Step::failed);
   EXPECT_THAT(transport_->failure(), testing::HasSubstr("version"));
   EXPECT_EQ(open_count_, 0U);
+  EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::failed);
 }
 
 TEST_F(TlsTest, a_client_that_goes_away_has_failed) {
@@ -467,6 +470,8 @@ TEST_F(TlsTest, it_says_goodbye_when_its_output_is_shut_down) {
   feed_client();
   EXPECT_EQ(client_.read(), "reply");
   EXPECT_TRUE(client_.saw_goodbye());
+  char byte = 0;
+  EXPECT_EQ(::recv(other_end_.get(), &byte, 1, 0), 0) << "the stream has ended, too";
   client_.write("dropped");
   flush_client();
   EXPECT_EQ(receive(), "dropped");
