@@ -32,6 +32,7 @@ class LoginsTest : public ServerTest {
     engine_.accept_logins([this](const engine::Credentials& credentials) {
       ++tried_;
       std::unique_lock lock(mutex_);
+      last_tried_ = credentials;
       opened_.wait(lock, [this] { return !is_closed_; });
       return credentials.password == "right";
     });
@@ -48,11 +49,17 @@ class LoginsTest : public ServerTest {
     is_closed_ = false;
     opened_.notify_all();
   }
+  /// What the client said of whom a login was tried last.
+  engine::Credentials last_tried() {
+    const std::scoped_lock lock(mutex_);
+    return last_tried_;
+  }
 
   std::atomic<int> tried_{0};
 
  private:
   std::mutex mutex_;
+  engine::Credentials last_tried_;
   std::condition_variable opened_;
   bool is_closed_ = false;
 };
@@ -65,6 +72,29 @@ TEST_F(LoginsTest, who_has_not_logged_in_may_do_nothing) {
   EXPECT_EQ(client.ask(right_login), ok);
   EXPECT_EQ(client.ask(open_items), ok);
   EXPECT_EQ(client.ask(find_pen), pen);
+}
+
+TEST_F(LoginsTest, the_host_learns_what_a_client_says_and_where_it_came_from) {
+  config_.settings.account_connections_max = 9;
+  start();
+  EXPECT_EQ(writer().ask(right_login), ok);
+  const engine::Credentials tried = last_tried();
+  EXPECT_EQ(tried.user + " " + tried.password, "app right");
+  EXPECT_EQ(tried.host, "127.0.0.1");
+  EXPECT_NE(tried.port, 0U);
+  EXPECT_GE(tried.socket, 0);
+  EXPECT_FALSE(tried.is_unix);
+  EXPECT_EQ(tried.account_connections_max, 9U);
+}
+
+TEST_F(LoginsTest, logins_and_refusals_count_apart) {
+  start();
+  TestClient client = writer();
+  EXPECT_EQ(client.ask(right_login), ok);
+  EXPECT_EQ(client.ask(wrong_login), unauthenticated);
+  EXPECT_EQ(client.ask(wrong_login), unauthenticated);
+  EXPECT_EQ(server_.counter(Counter::logins), 1U);
+  EXPECT_EQ(server_.counter(Counter::logins_refused), 2U);
 }
 
 TEST_F(LoginsTest, a_name_that_is_no_line_of_text_is_not_tried) {

@@ -127,6 +127,31 @@ TEST_F(WishTest, a_trial_that_was_worth_it_makes_the_next_one_come_as_soon_as_th
   widen();
 }
 
+TEST(Spread, a_connection_moves_to_the_worker_with_the_fewest_where_its_own_has_too_many) {
+  std::array<Inbox, 3> inboxes;
+  Spread spread(1);
+  for (Inbox& inbox : inboxes) {
+    spread.add(inbox);
+  }
+  const auto add = [&inboxes](size_t worker, int count) {
+    for (; count > 0; --count) {
+      std::unique_ptr<ClientConnection> connection = make_connection(Settings());
+      EXPECT_TRUE(inboxes[worker].offer_moved(connection));
+    }
+  };
+  add(0, 3);
+  add(1, 1);
+  EXPECT_EQ(spread.elsewhere(0), nullptr) << "while it is narrow";
+  EXPECT_EQ(spread.elsewhere(2), &inboxes[0]) << "one that does not serve gives them away";
+  spread.set(3, 0);
+  EXPECT_EQ(spread.elsewhere(0), &inboxes[2]);
+  EXPECT_EQ(spread.elsewhere(1), nullptr);
+  add(2, 2);
+  EXPECT_EQ(spread.elsewhere(0), &inboxes[1]);
+  inboxes[1].close();
+  EXPECT_EQ(spread.elsewhere(0), nullptr) << "one more is not too many";
+}
+
 // ---- two loops
 
 /// A poller that can be told to take nobody new, as where the system has no room for another watch.
