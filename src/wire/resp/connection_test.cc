@@ -95,6 +95,38 @@ TEST_F(RespTest, a_stream_that_can_not_be_followed_is_told_why) {
   EXPECT_THAT(std::string(out.view()), testing::EndsWith("\r\n"));
 }
 
+TEST_F(RespTest, a_name_stays_until_the_connection_is_reset_and_so_does_the_version) {
+  answer_to({"HELLO", "3", "SETNAME", "n"});
+  answer_to({"HELLO", "3"});
+  EXPECT_EQ(state.name, "n");
+  EXPECT_THAT(answer_to({"CLIENT", "INFO"}), testing::HasSubstr(" name=n db=0 resp=3\n"));
+  answer_to({"RESET"});
+  EXPECT_EQ(state.name, "");
+  EXPECT_EQ(state.version, 2U);
+}
+
+TEST_F(RespTest, a_word_of_hello_stands_in_front_of_all_that_belongs_to_it) {
+  for (const Words command : {Words{"HELLO", "3", "USER", "u", "x"},
+                              {"HELLO", "3", "AUTH", "u"},
+                              {"HELLO", "3", "SETNAME"},
+                              {"HELLO", "3", "AUTH", "u", "x", "y"}}) {
+    EXPECT_EQ(answer_to(command), "-ERR Syntax error in HELLO option\r\n");
+  }
+}
+
+TEST_F(RespTest, an_expiry_is_at_most_what_microseconds_of_64_bits_hold) {
+  constexpr int64_t seconds_max = INT64_MAX / 1'000'000 / 2;
+  const auto is_refused = [this](std::string_view command, int64_t number) {
+    return request_of(encoded({command, "a", std::to_string(number)})).kind == RequestKind::refused;
+  };
+  EXPECT_FALSE(is_refused("EXPIREAT", seconds_max));
+  EXPECT_TRUE(is_refused("EXPIREAT", seconds_max + 1));
+  EXPECT_FALSE(is_refused("PEXPIREAT", seconds_max * 1000));
+  EXPECT_TRUE(is_refused("PEXPIREAT", seconds_max * 1000 + 1));
+  EXPECT_FALSE(is_refused("EXPIREAT", -seconds_max));
+  EXPECT_TRUE(is_refused("EXPIREAT", -seconds_max - 1));
+}
+
 TEST_F(RespTest, words_of_client_have_their_number_of_arguments) {
   for (const Words command : {Words{"CLIENT", "GETNAME", "x"},
                               {"CLIENT", "ID", "x"},
