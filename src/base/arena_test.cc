@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
+
 namespace rowsocket {
 namespace {
 
@@ -63,6 +65,20 @@ TEST(Arena, KeepsTheFirstBlockWhenManyWereNeeded) {
   }
   arena.reset();
   EXPECT_EQ(arena.allocate(1), first);
+}
+
+TEST(Arena, UsesAllOfTheFirstBlockAgainAfterResetAndNoMore) {
+  Arena arena;
+  const auto take = [&arena](size_t byte_count) { EXPECT_NE(arena.allocate(byte_count), nullptr); };
+  take(limits::arena_bytes_first / 2);
+  take(4 * limits::arena_bytes_first);
+  arena.reset();
+  EXPECT_EQ(arena.held_bytes(), limits::arena_bytes_first);
+  take(limits::arena_bytes_first / 2);
+  take(limits::arena_bytes_first / 4);
+  EXPECT_EQ(arena.held_bytes(), limits::arena_bytes_first);
+  take(limits::arena_bytes_first / 2);
+  EXPECT_EQ(arena.held_bytes(), 2 * limits::arena_bytes_first);
 }
 
 TEST(Arena, KeepsNoHugeBlockEvenIfTheFirstRequestWasHuge) {

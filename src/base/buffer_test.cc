@@ -153,6 +153,18 @@ TEST(Buffer, ClearKeepsTheMemoryAndReleaseGivesItBack) {
   EXPECT_EQ(buffer.view(), "d");
 }
 
+TEST(Buffer, ThatFailedIsGoodAgainAfterRelease) {
+  Buffer buffer;
+  buffer.set_bytes_max(1);
+  buffer.append("ab");
+  EXPECT_TRUE(buffer.failed());
+  buffer.release();
+  EXPECT_FALSE(buffer.failed());
+  buffer.give_up();
+  buffer.release();
+  EXPECT_FALSE(buffer.failed());
+}
+
 TEST(Buffer, MovesItsBytesAndItsCap) {
   Buffer buffer(8);
   buffer.append("abcd");

@@ -37,6 +37,9 @@ TEST(LatencyBuckets, ends_rise_and_are_an_eighth_apart_at_most) {
     EXPECT_EQ(LatencyBuckets::of(end), bucket + 1);
   }
   EXPECT_EQ(LatencyBuckets::end_ns(LatencyBuckets::count - 1), UINT64_MAX);
+  EXPECT_EQ(LatencyBuckets::end_ns(0), 256U);
+  EXPECT_EQ(LatencyBuckets::of(255), 0U);
+  EXPECT_EQ(LatencyBuckets::of(256), 1U);
 }
 
 TEST(Histogram, percentiles_are_those_of_the_times_to_an_eighth) {
@@ -56,6 +59,14 @@ TEST(Histogram, percentiles_are_those_of_the_times_to_an_eighth) {
   }
   EXPECT_EQ(histogram.count(), times.size());
   EXPECT_EQ(histogram.max_ns(), times.back());
+}
+
+TEST(Histogram, half_of_two_times_took_no_longer_than_the_shorter_one) {
+  Histogram histogram;
+  histogram.add(300);
+  histogram.add(100'000);
+  EXPECT_LT(histogram.permille_ns(500), 400U);
+  EXPECT_EQ(histogram.permille_ns(501), 100'000U);
 }
 
 TEST(Histogram, of_nothing_says_nothing) {
