@@ -71,6 +71,21 @@ TEST_F(OpenedSelectionsTest, names_that_are_one_text_together_are_still_apart) {
             opened_->find_or_add({.database = "a", .table = "bc"}));
 }
 
+TEST_F(OpenedSelectionsTest, its_table_and_its_names_are_known_by_numbers_of_their_own) {
+  const auto selection = open("t");
+  const auto other = open("u");
+  EXPECT_NE(selection->table_hash(), other->table_hash());
+  EXPECT_NE(selection->names_hash(), other->names_hash());
+  const auto same_table = opened_->find_or_add({.database = "d", .table = "t", .columns = "b"});
+  EXPECT_EQ(selection->table_hash(), same_table->table_hash());
+  EXPECT_NE(selection->names_hash(), same_table->names_hash());
+}
+
+TEST_F(OpenedSelectionsTest, it_holds_at_least_its_names) {
+  const std::string name(1000, 'n');
+  EXPECT_GE(open(name)->held_bytes(), open("t")->held_bytes() + name.size() - 1);
+}
+
 TEST_F(OpenedSelectionsTest, the_columns_of_a_unique_key_that_come_first_count) {
   SelectionDescription names{.database = "d", .table = "t", .columns = "a,b", .unique_key_parts = 2};
   EXPECT_EQ(opened_->find_or_add(names)->column_count(), 2U);

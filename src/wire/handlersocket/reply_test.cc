@@ -8,6 +8,8 @@
 
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wire/handlersocket/handlersocket.h"
@@ -202,6 +204,49 @@ TEST_F(ReplyTest, AnErrorIsItsCodeAndItsText) {
 TEST_F(ReplyTest, AnErrorOfTheEngineOrTheServerIsItsNumber) {
   EXPECT_EQ(error({ErrorCode::engine, 121}), bytes_of("1 1 121$"));
   EXPECT_EQ(error({ErrorCode::sql, 1406}), bytes_of("1 1 1406$"));
+}
+
+TEST_F(ReplyTest, EachErrorHasItsClassAndItsWord) {
+  const std::vector<std::pair<ErrorCode, std::string_view>> all = {
+      {ErrorCode::cannot_open_table, "1 1 open_table$"},
+      {ErrorCode::cannot_lock_table, "1 1 lock_tables$"},
+      {ErrorCode::not_a_number, "1 1 number$"},
+      {ErrorCode::undone_with_group, "1 1 group$"},
+      {ErrorCode::nothing_changed, "1 1 unchanged$"},
+      {ErrorCode::no_transactions, "1 1 notrans$"},
+      {ErrorCode::commit_failed, "1 1 commit$"},
+      {ErrorCode::out_of_memory, "1 1 memory$"},
+      {ErrorCode::shutting_down, "1 1 shutdown$"},
+      {ErrorCode::unknown_command, "2 1 cmd$"},
+      {ErrorCode::unknown_id, "2 1 stmtnum$"},
+      {ErrorCode::bad_operator, "2 1 op$"},
+      {ErrorCode::bad_modification, "2 1 modop$"},
+      {ErrorCode::no_key_values, "2 1 klen$"},
+      {ErrorCode::too_many_values, "2 1 fldnum$"},
+      {ErrorCode::too_many_key_parts, "2 1 kpnum$"},
+      {ErrorCode::no_such_index, "2 1 idxnum$"},
+      {ErrorCode::no_such_column, "2 1 fld$"},
+      {ErrorCode::bad_in_list, "2 1 invalueslen$"},
+      {ErrorCode::bad_filter_type, "2 1 filtertype$"},
+      {ErrorCode::bad_filter_column, "2 1 filterfld$"},
+      {ErrorCode::read_only, "2 1 readonly$"},
+      {ErrorCode::syntax, "2 1 syntax$"},
+      {ErrorCode::line_too_long, "2 1 toolong$"},
+      {ErrorCode::reply_too_large, "2 1 replylen$"},
+      {ErrorCode::too_many_rows, "2 1 rowsexamined$"},
+      {ErrorCode::took_too_long, "2 1 requesttime$"},
+      {ErrorCode::client_gone, "2 1 gone$"},
+      {ErrorCode::not_implemented, "2 1 notimpl$"},
+      {ErrorCode::not_in_group, "2 1 group$"},
+      {ErrorCode::not_authenticated, "3 1 unauth$"},
+      {ErrorCode::too_many_connections, "3 1 connections$"},
+      {ErrorCode::needs_tls, "3 1 tls$"},
+      {ErrorCode::bad_authentication_type, "3 1 authtype$"}};
+  for (const auto& [code, told] : all) {
+    EXPECT_EQ(error(code), bytes_of(told)) << error_name(code);
+  }
+  EXPECT_EQ(all.size() + 3, static_cast<size_t>(ErrorCode::count_))
+      << "all but none, and two that say a number";
 }
 
 TEST_F(ReplyTest, TheDetailIsOneMoreTokenWhereItIsAskedFor) {

@@ -456,6 +456,7 @@ TEST_F(WholeTest, clients_say_who_they_are) {
       {"CLIENT SETINFO LIB-NAME n", "nothing for-readers > +OK|"},
       {"SELECT d", "nothing changes-state for-readers > +OK|"},
       {"RESET", "authenticate nobody NULL NULL"},
+      {"TIME", "nothing for-readers > *2|$10|1800000000|$1|0|"},
       {"NONE",
        "refused mistake unknown_command for-readers > -ERR unknown command 'NONE', with args beginning "
        "with: |"},
