@@ -141,7 +141,9 @@ bool TurnTransaction::was_undone_by_server() const {
 Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Error& error) const {
   const Intent intent = use.intent;
   if (facts_.group == Group::none &&
-      (parts_two_phases(table, intent) || (intent != Intent::read && parts_engines(table)) || (!use.is_further_row && has_to_come_first(table)))) {
+      (parts_two_phases(table, intent) ||
+       (intent != Intent::read && !use.is_further_row && parts_engines(table)) ||
+       (!use.is_further_row && has_to_come_first(table)))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {

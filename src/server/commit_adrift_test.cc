@@ -87,6 +87,37 @@ TEST_F(CommitAdriftTest, who_writes_more_than_a_turn_takes_comes_behind_those_th
   stand_in_turn();
 }
 
+TEST_F(CommitAdriftTest, who_waited_for_a_commit_comes_behind_those_that_read) {
+  TestClient writer = connect_with_items();
+  TestClient reader = connect_to_log();
+  for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
+    commits_under_way_.begin(clock_.now_ms());
+  }
+  EXPECT_EQ(ask(writer, insert_cup), "");
+  ASSERT_EQ(connection(0).state, ClientConnection::State::behind_commit);
+  for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
+    commits_under_way_.end();
+  }
+  std::string meanwhile;
+  take_over_at_next_commit([&] { meanwhile = reader.received(); });
+  reader.send(find_in_log);
+  run_adrift();
+  EXPECT_EQ(meanwhile, "0\t1\n");
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+}
+
+TEST_F(CommitAdriftTest, half_a_request_makes_nobody_a_reader) {
+  TestClient client = connect_with_items();
+  EXPECT_EQ(ask(client, insert_cup), ok);
+  EXPECT_TRUE(connection(0).wrote_last);
+  send_without_end(client, insert_mug);
+  EXPECT_TRUE(connection(0).wrote_last);
+  EXPECT_EQ(ask(client, "\n"), ok);
+  EXPECT_EQ(ask(client, find_pen), pen);
+  EXPECT_FALSE(connection(0).wrote_last);
+}
+
 TEST_F(CommitAdriftTest, writes_wait_for_a_commit_that_goes_on_and_share_the_next_one) {
   TestClient writer = connect_with_items();
   TestClient other = connect_with_items();

@@ -195,6 +195,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   wait_began_us_ = 0;
   last_own_us_ = 0;
   undone_.reset();
+  asks_write_.reset();
   const uint32_t requests_before = requests_;
   try {
     execute(connection);
@@ -208,6 +209,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
     connection.fail("is closed: unknown exception");
   }
   ahead_.forget(connection.scanned_bytes);
+  connection.wrote_last = asks_write_.value_or(connection.wrote_last);
   const uint32_t requests = requests_ - requests_before;
   pipelines_.note(requests, connection.state == State::cut);
   note_own_time(connection, requests);
@@ -293,7 +295,6 @@ void Turn::execute(ClientConnection& connection) {
   }
   connection.client.is_unknown = connection.own_time.is_unknown() && !is_patient_ && others() > 0;
   connection.client.comes_behind = connection.takes_long();
-  connection.wrote_last = false;
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
                         .arena = arena_,
@@ -350,7 +351,11 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     settled_ = reached_;
   }
   const Request* request = parsed.request;
-  if (holds_writes_back_ && parsed.status == Parsed::Status::request && writes(*request)) [[unlikely]] {
+  const bool is_write = parsed.status == Parsed::Status::request && writes(*request);
+  if (parsed.status == Parsed::Status::request) {
+    asks_write_ = asks_write_.value_or(false) || is_write;
+  }
+  if (holds_writes_back_ && is_write) [[unlikely]] {
     connection.state = State::behind_commit;
     return false;
   }
@@ -390,7 +395,6 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   if (request.kind == RequestKind::authenticate) [[unlikely]] {
     connection.shown.account = connection.client.account.shown_number();
   }
-  connection.wrote_last |= writes(request);
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;

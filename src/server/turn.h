@@ -236,7 +236,9 @@ class Turn {
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   bool holds_writes_back_ = false;
-  bool has_readers_ = false;    ///< see the function
+  bool has_readers_ = false;  ///< see the function
+  /// The connection that is executed has asked for a write, in this turn; nullopt: it has asked nothing yet.
+  std::optional<bool> asks_write_;
   bool is_committing_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;
 };

@@ -25,8 +25,8 @@ INNODB, ROCKSDB, BOTH = range(3)
 
 
 class WithoutBinlog(RowSocketServer):
-    """Its tables: `i` of InnoDB, `r` of RocksDB, and `t` of InnoDB, whose trigger writes into `seen` of
-    RocksDB."""
+    """Its tables: `i` of InnoDB, `r` of RocksDB, and `t` of InnoDB, whose triggers keep its ids in `seen` of
+    RocksDB, too."""
 
     def defaults(self) -> dict[str, str | int | None]:
         return {name: value for name, value in super().defaults().items() if name != "log-bin"}
@@ -39,6 +39,7 @@ class WithoutBinlog(RowSocketServer):
             "CREATE TABLE d.seen (id INT PRIMARY KEY) ENGINE=ROCKSDB",
             "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB",
             "CREATE TRIGGER d.t_seen AFTER INSERT ON d.t FOR EACH ROW INSERT INTO d.seen VALUES (NEW.id)",
+            "CREATE TRIGGER d.t_gone AFTER DELETE ON d.t FOR EACH ROW DELETE FROM d.seen WHERE id = OLD.id",
         ):
             self.sql(statement)
 
@@ -84,6 +85,26 @@ def test_a_group_of_another_engine_comes_behind_a_commit(server: WithoutBinlog) 
         wire.send(INSERT % (INNODB, 1) + b"G\n" + INSERT % (ROCKSDB, 1) + b"E\n")
         assert wire.lines(3) == [b"0\t1", b"0\t1", b"0\t1"]
         assert server.counter("commits") - before == 2
+
+
+def test_a_request_for_several_rows_of_both_engines_is_one(server: WithoutBinlog) -> None:
+    with server.opened() as wire:
+        wire.send(b"".join(INSERT % (BOTH, number) for number in range(3)))
+        assert wire.lines(3) == [b"0\t1"] * 3
+        before = server.counter("commits")
+        assert wire.ask(b"%d\t>=\t1\t0\t10\t0\tD" % BOTH) == b"0\t1\t3"
+        assert server.counter("commits") - before == 1
+    assert server.sql("SELECT * FROM d.seen") == []
+
+
+@pytest.mark.parametrize("option", [b"", b"\tI", b"\tR", b"\tE"])
+def test_an_insert_of_several_rows_of_both_engines_is_one(server: WithoutBinlog, option: bytes) -> None:
+    with server.opened() as wire:
+        before = server.counter("commits")
+        reply = wire.ask(b"%d\t++\t1\t3\t1\t2\t3" % BOTH + option)
+        assert reply.startswith(b"0\t"), reply
+        assert server.counter("commits") - before == 1
+    assert server.sql("SELECT * FROM d.seen ORDER BY id") == [(1,), (2,), (3,)]
 
 
 def test_what_was_acknowledged_of_two_engines_is_there_after_a_crash(server: WithoutBinlog) -> None:
