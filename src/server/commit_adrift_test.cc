@@ -15,6 +15,15 @@ constexpr std::string_view find_in_log = "1\t=\t1\t7\n";
 class CommitAdriftTest : public HandOverTest {
  protected:
   CommitAdriftTest() { use_sessions(engine::Intent::write); }
+  /// A reader's find is answered when another thread takes the loop from the commit of the turn that comes.
+  void expect_answer_beside_commit(TestClient& reader) {
+    std::string meanwhile;
+    take_over_at_next_commit([&] { meanwhile = reader.received(); });
+    reader.send(find_in_log);
+    run_adrift();
+    EXPECT_EQ(meanwhile, "0\t1\n");
+    stand_in_turn();
+  }
   [[nodiscard]] const ClientConnection& connection(size_t number) const {
     return *loop_->connections().all()[number];
   }
@@ -59,13 +68,8 @@ TEST_F(CommitAdriftTest, who_wrote_last_comes_behind_those_that_read) {
   TestClient writer = connect_with_items();
   TestClient reader = connect_to_log();
   EXPECT_EQ(ask(writer, "0\t+\t2\t9\tjug\n"), ok);
-  std::string meanwhile;
-  take_over_at_next_commit([&] { meanwhile = reader.received(); });
   writer.send(insert_cup);
-  reader.send(find_in_log);
-  run_adrift();
-  EXPECT_EQ(meanwhile, "0\t1\n");
-  stand_in_turn();
+  expect_answer_beside_commit(reader);
   EXPECT_EQ(writer.received(), ok);
 }
 
@@ -79,12 +83,7 @@ TEST_F(CommitAdriftTest, who_writes_more_than_a_turn_takes_comes_behind_those_th
   writer.send(inserts);
   EXPECT_EQ(ask(reader, find_in_log), "0\t1\n");
   ASSERT_EQ(connection(0).state, ClientConnection::State::cut);
-  std::string meanwhile;
-  take_over_at_next_commit([&] { meanwhile = reader.received(); });
-  reader.send(find_in_log);
-  run_adrift();
-  EXPECT_EQ(meanwhile, "0\t1\n");
-  stand_in_turn();
+  expect_answer_beside_commit(reader);
 }
 
 TEST_F(CommitAdriftTest, who_waited_for_a_commit_comes_behind_those_that_read) {
@@ -98,12 +97,7 @@ TEST_F(CommitAdriftTest, who_waited_for_a_commit_comes_behind_those_that_read) {
   for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
     commits_under_way_.end();
   }
-  std::string meanwhile;
-  take_over_at_next_commit([&] { meanwhile = reader.received(); });
-  reader.send(find_in_log);
-  run_adrift();
-  EXPECT_EQ(meanwhile, "0\t1\n");
-  stand_in_turn();
+  expect_answer_beside_commit(reader);
   EXPECT_EQ(writer.received(), ok);
 }
 
@@ -208,6 +202,21 @@ TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_i
   EXPECT_EQ(engine_.commits_with_changes(), 1U);
   EXPECT_EQ(loop_->connections().size(), 1U);
   EXPECT_EQ(count(Counter::requests_stopped), 1U);
+}
+
+TEST_F(CommitAdriftTest, who_has_ended_his_side_while_his_write_waits_gets_his_reply) {
+  TestClient client = connect_with_items();
+  for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
+    commits_under_way_.begin(clock_.now_ms());
+  }
+  EXPECT_EQ(ask(client, insert_mug), "");
+  client.close_output();
+  pass_ms(limits::presence_ms);
+  for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
+    commits_under_way_.end();
+  }
+  turn();
+  EXPECT_EQ(client.received(), ok);
 }
 
 TEST_F(CommitAdriftTest, a_client_that_goes_while_its_write_waits_is_not_kept_until_the_commit_is_over) {

@@ -9,6 +9,9 @@
 //
 // A connection whose requests stay with the stuck turn is away: the loop does not touch it until it is given
 // back. If the turn commits in front of the request, `give_back_settled` comes right behind that commit.
+#include <algorithm>
+
+#include "base/limits.h"
 #include "server/turn_loop.h"
 
 namespace rowsocket::server {
@@ -70,6 +73,34 @@ void TurnLoop::take_back() {
     }
     send_and_let_wait(*connection);
   }
+}
+
+/// Those whose writes wait for commits of other threads. They are not polled. So one that is broken is looked
+/// for: its write is not begun. (One whose client has ended its side may wait for its reply.)
+void TurnLoop::go_on_behind_commits() {
+  const bool is_over = !writes_wait();
+  if (!is_over && now_ms_ < next_look_behind_commits_ms_) {
+    return;
+  }
+  next_look_behind_commits_ms_ = now_ms_ + limits::presence_ms;
+  carried_over_.drop_behind_commit([this](ClientConnection& connection) {
+    if (!connection.is_closed() && connection.stream.is_broken()) {
+      world_.counters.add(Counter::requests_stopped);
+      connections_.close(connection);
+    }
+    return connection.is_closed();
+  });
+  if (is_over) {
+    carried_over_.take_behind_commit([this](ClientConnection& connection) {
+      connection.state = State::cut;
+      take_part(connection);
+    });
+  }
+}
+
+uint64_t TurnLoop::behind_commits_due_ms() const {
+  return carried_over_.some_wait_for_commit() ? std::min(writes_wait_until_ms(), next_look_behind_commits_ms_)
+                                              : never;
 }
 
 void TurnLoop::end() {

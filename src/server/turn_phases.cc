@@ -90,34 +90,6 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   }
 }
 
-/// Those whose writes wait for commits of other threads. They are not polled. So one whose client has gone is
-/// looked for: its write is not begun.
-void TurnLoop::go_on_behind_commits() {
-  const bool is_over = !writes_wait();
-  if (!is_over && now_ms_ < next_look_behind_commits_ms_) {
-    return;
-  }
-  next_look_behind_commits_ms_ = now_ms_ + limits::presence_ms;
-  carried_over_.drop_behind_commit([this](ClientConnection& connection) {
-    if (!connection.is_closed() && connection.is_gone()) {
-      world_.counters.add(Counter::requests_stopped);
-      connections_.close(connection);
-    }
-    return connection.is_closed();
-  });
-  if (is_over) {
-    carried_over_.take_behind_commit([this](ClientConnection& connection) {
-      connection.state = State::cut;
-      take_part(connection);
-    });
-  }
-}
-
-uint64_t TurnLoop::behind_commits_due_ms() const {
-  return carried_over_.some_wait_for_commit() ? std::min(writes_wait_until_ms(), next_look_behind_commits_ms_)
-                                              : never;
-}
-
 void TurnLoop::end_rest(ClientConnection& connection) {
   connection.rests_until_ms = 0;
   if (connection.stream.input().empty()) {
