@@ -191,10 +191,11 @@ static bool has_fulltext_of_innodb(const TABLE* table) {
          std::any_of(share->key_info, share->key_info + share->keys, is_fulltext);
 }
 
-bool writes_beside(const TABLE_LIST* list, const handlerton* engine) {
-  for (; list != nullptr; list = list->next_global) {
-    if (list->table != nullptr && list->lock_type >= TL_FIRST_WRITE && list->table->file->has_transactions() &&
-        list->table->file->partition_ht() != engine) {
+bool writes_several_engines(const TABLE_LIST* list) {
+  const handlerton* const first = list->table->file->partition_ht();
+  while ((list = list->next_global) != nullptr) {
+    if (list->table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        list->table->file->has_transactions() && list->table->file->partition_ht() != first) {
       return true;
     }
   }

@@ -68,8 +68,8 @@ enum class UserVariables : uint8_t {
 };
 [[nodiscard]] UserVariables user_variables_of(const TABLE_LIST* list);
 
-/// A write may change tables of this storage engine, and of others that have transactions.
-[[nodiscard]] bool writes_beside(const TABLE_LIST* list, const handlerton* engine);
+/// A write may change tables of several storage engines that have transactions. The first one is opened.
+[[nodiscard]] bool writes_several_engines(const TABLE_LIST* list);
 
 /// A write may change a full-text index of InnoDB.
 [[nodiscard]] bool writes_fulltext(const TABLE_LIST* list);

@@ -116,13 +116,12 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
 
  private:
   bool look_at_triggers(const TABLE_LIST* list) {
-    const Table_triggers_list* const triggers = list->table->triggers;
+    Table_triggers_list* const triggers = list->table->triggers;
     for (uint event = 0; triggers != nullptr && event < TRG_EVENT_MAX; ++event) {
       const bool fires = (list->trg_event_map & trg2bit(static_cast<trg_event_type>(event))) != 0;
       for (uint time = 0; fires && time < TRG_ACTION_MAX; ++time) {
-        const Trigger* trigger = list->table->triggers->get_trigger(event, time);
-        for (; trigger != nullptr; trigger = trigger->next) {
-          look_at(trigger->body);
+        for (const Trigger* one = triggers->get_trigger(event, time); one != nullptr; one = one->next) {
+          look_at(one->body);
         }
       }
     }
@@ -393,7 +392,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   triggers_use_tables_ = needs_own_statement_ && uses_tables_in_code(list_.next_global);
   reads_clock_ = mariadb::reads_clock(table);
   changes_fulltext_ = writes_fulltext(&list_);
-  changes_several_engines_ = needs_own_statement_ && writes_beside(list_.next_global, table->file->partition_ht());
+  changes_several_engines_ = writes_several_engines(&list_);
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

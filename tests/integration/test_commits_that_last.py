@@ -59,11 +59,15 @@ def waiting_commits(server: RowSocketServer) -> int:
     )
 
 
+def wait_for_commits(server: RowSocketServer, count: int) -> None:
+    server.wait_until(f"{count} commits wait", lambda: waiting_commits(server) == count)
+
+
 def test_readers_of_the_write_port_go_on_while_a_commit_waits(server: RowSocketServer) -> None:
     with opened(server) as writer, opened(server) as reader:
         with commits_wait(server):
             writer.send(insert(1))
-            server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+            wait_for_commits(server, 1)
             for _ in range(CLIENTS):
                 assert reader.ask(FIND) == FOUND
             assert server.value("SELECT COUNT(*) FROM d.t") == 1
@@ -78,7 +82,7 @@ def test_writes_behind_commits_that_wait_take_few_threads(server: RowSocketServe
             for number, writer in enumerate(writers, 1):
                 writer.send(insert(number))
                 count = min(number, COMMITS_MAX)
-                server.wait_until("its commit waits", lambda count=count: waiting_commits(server) == count)
+                wait_for_commits(server, count)
                 assert reader.ask(FIND) == FOUND
         for writer in writers:
             assert writer.line() == b"0\t1"
@@ -90,7 +94,7 @@ def test_writes_that_came_behind_a_commit_that_waits_share_the_next_one(server: 
         writers = [stack.enter_context(opened(server)) for _ in range(CLIENTS)]
         with commits_wait(server):
             writers[0].send(insert(1))
-            server.wait_until("its commit waits", lambda: waiting_commits(server) == 1)
+            wait_for_commits(server, 1)
             before = server.counter("commits")
             for number, writer in enumerate(writers[1:], 2):
                 writer.send(insert(number))
@@ -103,7 +107,7 @@ def test_a_client_reads_behind_its_own_write_only_once_that_is_committed(server:
     with opened(server) as writer, opened(server) as reader:
         with commits_wait(server):
             writer.send(insert(1) + b"1\t=\t1\t1\n")
-            server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+            wait_for_commits(server, 1)
             assert reader.ask(b"1\t=\t1\t1") == b"0\t2", "it is not committed"
         assert [writer.line(), writer.line()] == [b"0\t1", b"0\t2\t1\t1"]
 
@@ -113,7 +117,7 @@ def test_a_client_that_goes_while_its_commit_waits_has_written(server: RowSocket
         with commits_wait(server):
             with opened(server) as writer:
                 writer.send(insert(1))
-                server.wait_until("the commit waits", lambda: waiting_commits(server) == 1)
+                wait_for_commits(server, 1)
             assert reader.ask(FIND) == FOUND
         server.wait_until("it is committed", lambda: server.value("SELECT COUNT(*) FROM d.t") == 2)
 
@@ -127,7 +131,7 @@ def test_the_plugin_ends_while_commits_wait_beside_the_loop(server: RowSocketSer
         with commits_wait(server):
             for number, writer in enumerate(writers, 1):
                 writer.send(insert(number))
-                server.wait_until("the commit waits", lambda count=number: waiting_commits(server) == count)
+                wait_for_commits(server, number)
                 assert reader.ask(FIND) == FOUND
         if ending == "UNINSTALL":
             server.sql("UNINSTALL SONAME 'rowsocket'")

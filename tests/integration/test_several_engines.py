@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Without a binlog a transaction of several storage engines may be lost in a crash, also with SQL. So clients of
-one engine share no transaction with clients of another."""
+"""Without a binlog a transaction of several storage engines may be lost in a crash, also with SQL. So clients
+of one engine share no transaction with clients of another."""
 
 from __future__ import annotations
 
-
 import pytest
 
-from support.mariadb import RowSocketServer, Start
+from support.mariadb import Options, RowSocketServer, Start
 from support.raw import RawConnection
 
-WITHOUT_BINLOG = {
+WITHOUT_BINLOG: Options = {
     "plugin-load-add": "rowsocket;ha_rocksdb",
     "loose-rocksdb-block-cache-size": "16M",
     "innodb-flush-log-at-trx-commit": 1,

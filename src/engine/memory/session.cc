@@ -264,17 +264,6 @@ void MemorySession::abandon_group() {
   group_mark_.reset();
 }
 
-/// It has none: whoever reads, reads what is there.
-void MemorySession::expire_snapshot() {
-  const MutexLock lock(state_.mutex);
-  ++state_.snapshots_expired;
-}
-
-std::function<void()> MemorySession::take_commit_action() {
-  const MutexLock lock(state_.mutex);
-  return undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr);
-}
-
 Error MemorySession::commit() {
   if (const auto action = take_commit_action()) {
     action();  // others may use the engine meanwhile

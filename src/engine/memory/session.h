@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/memory/cursor.h"
@@ -45,7 +46,10 @@ class MemorySession final : public Session {
   [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] uint64_t work_in_commits_us() const override { return work_in_commits_us_; }
-  void expire_snapshot() override;
+  void expire_snapshot() override {
+    const MutexLock lock(state_.mutex);
+    ++state_.snapshots_expired;
+  }
   void set_patient(bool patient) override;
   void note_waited(uint64_t waited_ms) override;
   Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) override;
@@ -137,7 +141,10 @@ class MemorySession final : public Session {
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
   void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
-  [[nodiscard]] std::function<void()> take_commit_action();
+  [[nodiscard]] std::function<void()> take_commit_action() {
+    const MutexLock lock(state_.mutex);
+    return undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr);
+  }
   void undo_down_to(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
   void undo_failure(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
   void take_table(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);
