@@ -141,9 +141,7 @@ bool TurnTransaction::was_undone_by_server() const {
 Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Error& error) const {
   const Intent intent = use.intent;
   if (facts_.group == Group::none &&
-      (parts_two_phases(table, intent) ||
-       (intent != Intent::read && !use.is_further_row && parts_engines(table)) ||
-       (!use.is_further_row && has_to_come_first(table)))) {
+      (parts_two_phases(table, intent) || (!use.is_further_row && has_to_come_first(table, intent)))) {
     return Begin::commit_first;
   }
   if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
@@ -163,8 +161,9 @@ Begin TurnTransaction::admit(const OpenTable& table, const engine::Use& use, Err
 }
 
 /// The request's statement would not be right behind what the transaction has changed.
-bool TurnTransaction::has_to_come_first(const OpenTable& table) const {
-  return (facts_.has_written && (table.needs_own_transaction() || facts_.is_of_one_request)) ||
+bool TurnTransaction::has_to_come_first(const OpenTable& table, Intent intent) const {
+  return (intent != Intent::read && parts_engines(table)) ||
+         (facts_.has_written && (table.needs_own_transaction() || facts_.is_of_one_request)) ||
          (facts_.has_removed_entries && table.triggers_show_removed_entries()) ||
          (has_changed_fulltext() && table.changes_fulltext() && statement_.kind() == Statement::Kind::own);
 }

@@ -137,7 +137,7 @@ class TurnTransaction {
  private:
   void note_alter();
   [[nodiscard]] bool takes_back_statement(const Galera& galera) const;
-  [[nodiscard]] bool has_to_come_first(const OpenTable& table) const;
+  [[nodiscard]] bool has_to_come_first(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
                                       Error& error);

@@ -5,9 +5,9 @@
 // that wait for that turn. So another thread may take the token away then, and run the loop meanwhile (see
 // worker.h).
 //
-//   owner ..... enter · execute one request, or commit · leave, which says whether another thread has the
-//   loop others .... seen · (the owner waits, or takes long) · take others .... pin · (the execution does not
-//   end meanwhile) · unpin
+//   owner ..... enter · execute one request, or commit · leave, which says whether the loop was taken
+//   others .... seen · (the owner waits, or takes long) · take
+//   others .... pin · (the execution does not end meanwhile) · unpin
 //
 // The thread that takes or pins the token sees everything that the owner did before `enter`. The token costs
 // a request one store and one compare-and-swap, of a cache line that no other thread writes.

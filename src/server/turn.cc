@@ -324,17 +324,15 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     settled_ = reached_;
   }
   const Request* request = parsed.request;
-  const bool is_write = parsed.status == Parsed::Status::request && writes(*request);
   if (parsed.status == Parsed::Status::request) {
-    asks_write_ = asks_write_.value_or(false) || is_write;
-  }
-  if (holds_writes_back_ && is_write) [[unlikely]] {
-    connection.state = State::behind_commit;
-    return false;
-  }
-  if (parsed.status == Parsed::Status::request &&
-      (!gate_.lets_pass(connection, request, *settings_, is_patient_) || !execute(connection, *request))) {
-    return false;
+    asks_write_ = asks_write_.value_or(false) || writes(*request);
+    if (holds_writes_back_ && writes(*request)) [[unlikely]] {
+      connection.state = State::behind_commit;
+      return false;
+    }
+    if (!gate_.lets_pass(connection, request, *settings_, is_patient_) || !execute(connection, *request)) {
+      return false;
+    }
   }
   connection.parsed_bytes += parsed.consumed_bytes;
   const bool has_other_account = connection.membership.allotment != nullptr &&

@@ -35,7 +35,7 @@ inline constexpr uint32_t moves_per_turn = 64;
 inline constexpr size_t moved_bytes_max = 64 * kibibyte;
 /// rowsocket_threads_max. As many requests can wait for a disk or a lock at a time, less the workers; a
 /// thread that is not needed ends. SQL's default is 151 sessions. With 64, 100 clients whose inserts slept in
-/// a trigger left the others 0.03 of their requests, and 0.6 to 0.9 with 256; 100 such threads took 20 MB.
+/// a trigger left the others 0.03 of their requests, and 0.6 to 1.0 with 256; 100 such threads took 20 MB.
 inline constexpr uint32_t all_threads_default = 256;
 inline constexpr uint32_t all_threads_max = 4096;
 /// rowsocket_max_connections. An idle one owns no buffers, so the number costs little. Not measured beyond

@@ -46,6 +46,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] uint64_t work_in_commits_us() const override { return work_in_commits_us_; }
+  /// It has none: whoever reads, reads what is there.
   void expire_snapshot() override {
     const MutexLock lock(state_.mutex);
     ++state_.snapshots_expired;
