@@ -248,6 +248,9 @@ class Session {
   [[nodiscard]] virtual std::string_view last_commit_gtid() const { return {}; }
   virtual void rollback() = 0;
 
+  /// Before a commit that may last: give back the tables from which was only read. What was read is not
+  /// needed any more.
+  virtual void release_read_tables() = 0;
   /// After the turn's commit: give back the tables that another session waits for.
   virtual void yield_tables() = 0;
   /// Give back all tables and metadata locks; called before the worker blocks.

@@ -117,6 +117,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
     return {};
   }
   void rollback() override { number_ = committed; }
+  void release_read_tables() override {}
   void yield_tables() override {}
   void release_tables() override {}
   [[nodiscard]] bool holds_tables() const override { return false; }

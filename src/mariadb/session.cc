@@ -269,6 +269,11 @@ bool Session::find_place(const engine::Selection& selection, engine::TablePlace&
   return true;
 }
 
+void Session::release_read_tables() {
+  transaction_.end_shared_statement();  // as the commit does first
+  shelf_.give_back_readers();
+}
+
 void Session::yield_tables() {
   if (galera_.is_open()) [[unlikely]] {
     rollback();  // a request that waits has begun a transaction and done nothing

@@ -64,6 +64,7 @@ class Session final : public engine::Session {
     return shelf_.side_of(selection, engine::Intent::read).binding.column_types(types, bytes_max);
   }
   [[nodiscard]] bool find_place(const engine::Selection& selection, engine::TablePlace& place) override;
+  void release_read_tables() override;
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !shelf_.is_empty(); }

@@ -86,8 +86,17 @@ void Shelf::yield(uint64_t transaction) {
     give_back_all(transaction);
     return;
   }
+  give_back_each(transaction, [](const OpenTable& table) { return table.is_to_be_closed(); });
+}
+
+void Shelf::give_back_readers() {
+  give_back_each(0, [](const OpenTable& table) { return table.intent() == Intent::read; });
+}
+
+template <typename Condition>
+void Shelf::give_back_each(uint64_t transaction, Condition condition) {
   for (size_t i = 0; i < kept_.size();) {
-    if (kept_[i]->is_to_be_closed()) {
+    if (condition(*kept_[i])) {
       close(*kept_[i], transaction);
       kept_[i] = std::move(kept_.back());
       kept_.pop_back();

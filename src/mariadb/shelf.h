@@ -71,12 +71,17 @@ class Shelf {
   /// Give back the tables that another session wants.
   void yield(uint64_t transaction);
   void give_back_all(uint64_t transaction);
+  /// Give back those that are opened for reading, with their metadata locks, also where the transaction under
+  /// way has read from them: it reads no more, and ends.
+  void give_back_readers();
 
  private:
   [[nodiscard]] BoundSelection::Side& new_side_of(const engine::Selection& selection, engine::Intent intent);
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description,
                                                        engine::Intent intent);
   void close(OpenTable& table, uint64_t transaction);
+  template <typename Condition>
+  void give_back_each(uint64_t transaction, Condition condition);
 
   THD* thd_;
   Counters* counters_;

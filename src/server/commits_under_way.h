@@ -27,6 +27,13 @@ class CommitsUnderWay {
   }
   void end() { count_.fetch_sub(1); }
 
+  /// There are some, and writes need not wait for them any more, or have to wait for an end.
+  [[nodiscard]] bool are_long(uint64_t now_ms) const {
+    const uint32_t count = count_.load();
+    return count >= limits::commits_beside_max ||
+           (count > 0 && now_ms >= since_ms_.load() + limits::behind_commit_ms);
+  }
+
   /// 0: writes need not wait. The largest value: until a commit has ended.
   [[nodiscard]] uint64_t writes_wait_until_ms() const {
     const uint32_t count = count_.load();

@@ -29,6 +29,20 @@ TEST(CommitsUnderWayTest, writes_wait_for_a_while_from_when_somebody_commits) {
   EXPECT_EQ(commits.writes_wait_until_ms(), now_ms + 9 + limits::behind_commit_ms);
 }
 
+TEST(CommitsUnderWayTest, they_are_long_where_writes_have_waited_for_them_or_go_on_waiting) {
+  CommitsUnderWay commits;
+  EXPECT_FALSE(commits.are_long(now_ms));
+  commits.begin(now_ms);
+  EXPECT_FALSE(commits.are_long(now_ms + limits::behind_commit_ms - 1));
+  EXPECT_TRUE(commits.are_long(now_ms + limits::behind_commit_ms));
+  for (uint32_t count = 1; count < limits::commits_beside_max; ++count) {
+    commits.begin(now_ms);
+  }
+  EXPECT_TRUE(commits.are_long(now_ms));
+  commits.end();
+  EXPECT_FALSE(commits.are_long(now_ms));
+}
+
 TEST(CommitsUnderWayTest, where_as_many_commit_as_may_writes_wait_for_an_end) {
   CommitsUnderWay commits;
   for (uint32_t count = 0; count < limits::commits_beside_max; ++count) {

@@ -40,6 +40,16 @@ def commits_wait(server: RowSocketServer) -> Iterator[None]:
             backup.execute("BACKUP STAGE END")
 
 
+@contextlib.contextmanager
+def replicas_are_gone(server: RowSocketServer) -> Iterator[None]:
+    """Commits wait for one."""
+    try:
+        server.sql("SET GLOBAL rpl_semi_sync_master_timeout = 3600000, rpl_semi_sync_master_enabled = 1")
+        yield
+    finally:
+        server.sql("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+
+
 def opened(server: RowSocketServer) -> RawConnection:
     wire = server.raw("write")
     assert wire.ask(OPEN) == b"0\t1"
@@ -51,10 +61,11 @@ def insert(number: int) -> bytes:
 
 
 def waiting_commits(server: RowSocketServer) -> int:
+    """For a backup or for a replica."""
     return int(
         server.value(
-            "SELECT COUNT(*) FROM information_schema.processlist WHERE host = 'rowsocket' AND state LIKE"
-            " '%%backup lock%%'"
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE host = 'rowsocket' AND"
+            " (state LIKE '%%backup lock%%' OR state LIKE '%%semi-sync ACK%%')"
         )
     )
 
@@ -120,6 +131,50 @@ def test_a_client_that_goes_while_its_commit_waits_has_written(server: RowSocket
                 wait_for_commits(server, 1)
             assert reader.ask(FIND) == FOUND
         server.wait_until("it is committed", lambda: server.value("SELECT COUNT(*) FROM d.t") == 2)
+
+
+@pytest.mark.parametrize("port", ["write", "socket"])
+def test_a_client_that_goes_while_its_write_waits_for_another_commit_has_written(
+    server: RowSocketServer, port: str
+) -> None:
+    path = str(server.folder / "write")
+    server.restart({"loose-rowsocket-socket-write": path})
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(opened(server)) for _ in range(COMMITS_MAX)]
+        with commits_wait(server):
+            for number, writer in enumerate(writers, 1):
+                writer.send(insert(number))
+                wait_for_commits(server, number)
+            with RawConnection(path) if port == "socket" else server.raw("write") as goes:
+                assert goes.ask(OPEN) == b"0\t1"
+                goes.send(insert(9))
+                server.wait_until(
+                    "it waits for a commit",
+                    lambda: server.value(
+                        "SELECT COUNT(*) FROM information_schema.rowsocket_connections WHERE"
+                        " state = 'waiting'"
+                    )
+                    == 1,
+                )
+        server.wait_until("it is written", lambda: server.value("SELECT COUNT(*) FROM d.t WHERE id = 9") == 1)
+
+
+def test_a_commit_that_waits_keeps_no_table_that_was_only_read(start: Start) -> None:
+    server = start(RowSocketServer, {**ONE_WORKER, "log-bin": "log", "server-id": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql("CREATE TABLE read_only (id INT PRIMARY KEY, n INT)")
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(opened(server)) for _ in range(3)]
+        read = b"P\t2\td\tread_only\tPRIMARY\tid,n\n2\t=\t1\t1\n"
+        with replicas_are_gone(server):
+            for number, before in enumerate([b"", b"", read], 1):  # the first ones tell that commits last
+                writers[number - 1].send(before + insert(number))
+                wait_for_commits(server, number)
+            with server.connect() as session, session.cursor() as other:
+                other.execute("SET lock_wait_timeout = 1")
+                other.execute("LOCK TABLES d.read_only WRITE")
+        assert [writers[2].line() for _ in range(3)] == [b"0\t1", b"0\t2", b"0\t1"]
 
 
 @pytest.mark.parametrize("ending", ["shutdown", "UNINSTALL"])

@@ -126,6 +126,20 @@ TEST_P(TableLocks, a_table_that_somebody_waits_for_is_yielded) {
   client().commit();
 }
 
+TEST_P(TableLocks, before_its_commit_a_turn_may_give_back_what_it_has_only_read) {
+  Selection& numbered = client().open(create_numbered());
+  EXPECT_EQ(client().rows(numbered), "");
+  EXPECT_TRUE(client().set_stock("1", "21").ok());
+  client().session().release_read_tables();
+  host().hold_table("d.numbered");
+  host().let_go();
+  host().ask_for_table("d.item");
+  EXPECT_FALSE(host().table_was_had()) << "what it has changed stays its own";
+  client().commit();
+  EXPECT_TRUE(is_had_while_yielding());
+  EXPECT_EQ(rows(), "1 cap 21, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
 TEST_P(TableLocks, a_table_that_nobody_waits_for_is_kept_beside_one_that_is_yielded) {
   Selection& numbered = client().open(create_numbered());
   EXPECT_EQ(client().rows(numbered), "");

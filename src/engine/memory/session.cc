@@ -310,6 +310,17 @@ void MemorySession::forget_transaction() {
   release();
 }
 
+void MemorySession::release_read_tables() {
+  const MutexLock lock(state_.mutex);
+  const auto held = held_tables_;
+  for (const auto& table : held) {
+    const auto changes = [&table](const Undo& undo) { return undo.table == table; };
+    if (std::none_of(undo_.begin(), undo_.end(), changes)) {
+      give_back(table);
+    }
+  }
+}
+
 void MemorySession::yield_tables() {
   const MutexLock lock(state_.mutex);
   const auto held = held_tables_;

@@ -60,6 +60,7 @@ class MemorySession final : public Session {
   Error commit_and_go_on() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_; }
   void rollback() override;
+  void release_read_tables() override;
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override;
