@@ -92,10 +92,19 @@ TEST_F(ConnectionTest, a_peer_is_gone_once_it_has_closed_its_side) {
   EXPECT_FALSE(connection_.is_broken()) << "the peer may still read";
 }
 
-TEST_F(ConnectionTest, a_connection_is_broken_once_the_peer_has_closed_it) {
+TEST_F(ConnectionTest, a_connection_is_broken_once_the_peer_has_closed_it_without_reading) {
+  connection_.output().append("reply");
+  EXPECT_EQ(connection_.send().status, Status::moved);
   EXPECT_FALSE(connection_.is_broken());
   peer_.close();
   EXPECT_TRUE(connection_.is_broken());
+}
+
+TEST_F(ConnectionTest, a_peer_that_has_closed_the_connection_and_left_nothing_is_gone_in_order) {
+  peer_sends("a");
+  peer_.close();
+  EXPECT_TRUE(connection_.is_gone());
+  EXPECT_FALSE(connection_.is_broken()) << "it may have asked for something to which it wants no reply";
 }
 
 TEST_F(ConnectionTest, bytes_come_and_go) {

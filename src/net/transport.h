@@ -56,7 +56,8 @@ class Transport {
   virtual void shut_down_output() = 0;
   /// The peer has said that it sends nothing more, or the connection is broken. Bytes may still be there.
   [[nodiscard]] virtual bool is_gone() const = 0;
-  /// The connection is broken. A peer that has said that it sends nothing more may still read.
+  /// The connection is broken: the peer has reset it, as closing does where replies have not been read. (A
+  /// peer that has said that it sends nothing more may still read, or want no reply.)
   [[nodiscard]] virtual bool is_broken() const = 0;
   /// Give the socket up. The transport is of no use any more.
   [[nodiscard]] virtual Descriptor take_socket() { return {}; }
