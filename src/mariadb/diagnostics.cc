@@ -5,15 +5,16 @@
 
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
 
-/// RocksDB's own errors, numbered behind the server's (storage/rocksdb/rdb_global.h): a row has changed since
-/// the transaction's snapshot, so the transaction has to be done again with a newer one.
-constexpr int rocksdb_busy = HA_ERR_LAST + 22;
-constexpr int rocksdb_try_again = HA_ERR_LAST + 25;
+/// RocksDB's own errors (storage/rocksdb/rdb_global.h): a row has changed since the transaction's snapshot,
+/// so the transaction has to be done again with a newer one.
+constexpr int rocksdb_busy = rocksdb_errors_begin + 22;
+constexpr int rocksdb_try_again = rocksdb_errors_begin + 25;
 
 /// The server, or the plugin, is stopping, and interrupts what the THD does.
 bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->killed == KILL_SERVER_HARD; }

@@ -26,6 +26,9 @@ inline uchar* allocate_bytes(THD* thd, size_t byte_count) {
 
 #if MYSQL_VERSION_ID < 110800
 
+/// From here on RocksDB numbers its errors; HA_ERR_ROCKSDB_FIRST is in no header that is installed.
+inline constexpr int rocksdb_errors_begin = HA_ERR_LAST;
+
 /// Of an ENUM or SET.
 inline const TYPELIB* members_of(const Field* field) { return field->get_typelib(); }
 
@@ -135,6 +138,8 @@ inline bool is_collected_for_alter(const TABLE*) { return false; }
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count(count); }
 
 #else
+
+inline constexpr int rocksdb_errors_begin = 500;
 
 inline bool is_spatial(const KEY& key) { return key.algorithm == HA_KEY_ALG_RTREE; }
 inline bool is_fulltext(const KEY& key) { return key.algorithm == HA_KEY_ALG_FULLTEXT; }

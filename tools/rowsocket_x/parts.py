@@ -109,6 +109,7 @@ SMOKE = tuple(
         "logging_in",
         "online_alter",
         "plugin",
+        "rocksdb_snapshot",
         "temporary_space",
         "triggers_of_columns",
         "triggers_that_skip",
