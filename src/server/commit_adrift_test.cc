@@ -188,9 +188,11 @@ TEST_F(CommitAdriftTest, writes_wait_also_for_the_commit_of_a_turn_whose_request
   EXPECT_EQ(writer.received() + other.received(), std::string(ok).append(ok));
 }
 
-TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_is_not_begun) {
+TEST_F(CommitAdriftTest, a_write_whose_client_resets_while_it_waits_for_a_commit_is_not_begun) {
   TestClient writer = connect_with_items();
   TestClient other = connect_with_items();
+  other.send(find_pen);  // it never reads the reply
+  turn();
   take_over_at_next_commit([&] {
     other.send(insert_mug);
     stand_in_turn();
@@ -202,6 +204,21 @@ TEST_F(CommitAdriftTest, a_write_whose_client_goes_while_it_waits_for_a_commit_i
   EXPECT_EQ(engine_.commits_with_changes(), 1U);
   EXPECT_EQ(loop_->connections().size(), 1U);
   EXPECT_EQ(count(Counter::requests_stopped), 1U);
+}
+
+TEST_F(CommitAdriftTest, a_write_whose_client_closes_in_order_while_it_waits_for_a_commit_is_done) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_commit([&] {
+    other.send(insert_mug);
+    stand_in_turn();
+    other.close();
+  });
+  writer.send(insert_cup);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(engine_.commits_with_changes(), 2U);
+  EXPECT_EQ(count(Counter::requests_stopped), 0U);
 }
 
 TEST_F(CommitAdriftTest, who_has_ended_his_side_while_his_write_waits_gets_his_reply) {
@@ -219,9 +236,11 @@ TEST_F(CommitAdriftTest, who_has_ended_his_side_while_his_write_waits_gets_his_r
   EXPECT_EQ(client.received(), ok);
 }
 
-TEST_F(CommitAdriftTest, a_client_that_goes_while_its_write_waits_is_not_kept_until_the_commit_is_over) {
+TEST_F(CommitAdriftTest, a_client_that_resets_while_its_write_waits_is_not_kept_until_the_commit_is_over) {
   TestClient writer = connect_with_items();
   TestClient other = connect_with_items();
+  other.send(find_pen);  // it never reads the reply
+  turn();
   take_over_at_next_commit([&] {
     for (uint32_t commits = 1; commits < limits::commits_beside_max; ++commits) {
       commits_under_way_.begin(clock_.now_ms());
