@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "server/client_connection.h"
@@ -53,13 +54,21 @@ class CarriedOver {
 
   /// Some go on in the next turn.
   [[nodiscard]] bool some_go_on() const { return !unreached_.empty() || !cut_.empty(); }
-  /// Calls `go_on` for them. They are not carried over any more.
-  template <typename GoOn>
-  void take_ready(const GoOn& go_on) {
-    for (List* list : {&unreached_, &cut_}) {
-      std::for_each(list->begin(), list->end(), [&go_on](ClientConnection* one) { go_on(*one); });
-      list->clear();
+  /// Calls `go_on` for them. They are not carried over any more. Of those that were cut, those for which
+  /// `may_go_on` is false stay, and come first the next time.
+  template <typename GoOn, typename MayGoOn>
+  void take_ready(const GoOn& go_on, const MayGoOn& may_go_on) {
+    std::for_each(unreached_.begin(), unreached_.end(), [&go_on](ClientConnection* one) { go_on(*one); });
+    unreached_.clear();
+    auto stays = cut_.begin();
+    for (ClientConnection* const one : cut_) {
+      if (may_go_on(std::as_const(*one))) {
+        go_on(*one);
+      } else {
+        *stays++ = one;
+      }
     }
+    cut_.erase(stays, cut_.end());
   }
 
   [[nodiscard]] bool some_wait_for_commit() const { return !behind_commit_.empty(); }

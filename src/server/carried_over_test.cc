@@ -30,9 +30,11 @@ class CarriedOverTest : public testing::Test {
     carried_over_.add(made);
     return made;
   }
-  std::string ready() {
+  /// Of those that were cut, `cut_max` go on.
+  std::string ready(size_t cut_max = SIZE_MAX) {
     std::string numbers;
-    carried_over_.take_ready([&](const ClientConnection& one) { numbers += std::to_string(one.number); });
+    carried_over_.take_ready([&](const ClientConnection& one) { numbers += std::to_string(one.number); },
+                             [&](const ClientConnection&) { return cut_max > 0 && cut_max-- > 0; });
     return numbers;
   }
   std::string due(uint64_t now_ms) {
@@ -56,6 +58,19 @@ TEST_F(CarriedOverTest, those_that_were_not_reached_or_cut_go_on_once_in_the_nex
   EXPECT_EQ(ready(), "");
   make(State::unreached);
   EXPECT_TRUE(carried_over_.some_go_on());
+}
+
+TEST_F(CarriedOverTest, those_that_were_cut_and_may_not_go_on_yet_come_before_those_that_are_cut_later) {
+  for (int count = 0; count < 3; ++count) {
+    make(State::cut);
+  }
+  make(State::unreached);
+  EXPECT_EQ(ready(1), "41");
+  make(State::cut);
+  EXPECT_TRUE(carried_over_.some_go_on());
+  EXPECT_EQ(ready(2), "23");
+  EXPECT_EQ(ready(), "5");
+  EXPECT_FALSE(carried_over_.some_go_on());
 }
 
 TEST_F(CarriedOverTest, those_that_wait_are_tried_once_in_the_order_in_which_they_are_due) {

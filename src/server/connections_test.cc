@@ -261,12 +261,13 @@ class TurnTest : public ConnectionsTest {
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
   LoopToken token_;
   UniqueNumbers numbers_{0};
+  Pipelines pipelines_;
   Turn turn_{Turn::Surroundings{*session_, counters_, clock_, &token_, numbers_},
              std::make_shared<const Settings>(settings_)};
 };
 
 TEST_F(TurnTest, a_connection_joins_a_turn_once) {
-  turn_.begin(clock_.now_ms());
+  turn_.begin(clock_.now_ms(), pipelines_);
   turn_.join(*connection_);
   turn_.join(*connection_);
   EXPECT_EQ(turn_.members().size(), 1U);
@@ -274,7 +275,7 @@ TEST_F(TurnTest, a_connection_joins_a_turn_once) {
 }
 
 TEST_F(TurnTest, a_turn_that_took_more_than_its_input_holds_costs_the_connection) {
-  turn_.begin(clock_.now_ms());
+  turn_.begin(clock_.now_ms(), pipelines_);
   turn_.join(*connection_);
   connection_->parsed_bytes = 1;
   turn_.commit();
@@ -283,7 +284,7 @@ TEST_F(TurnTest, a_turn_that_took_more_than_its_input_holds_costs_the_connection
 }
 
 TEST_F(TurnTest, a_request_that_is_put_back_was_presented) {
-  turn_.begin(clock_.now_ms());
+  turn_.begin(clock_.now_ms(), pipelines_);
   turn_.join(*connection_);
   connection_->client.put_back_at = 1;
   turn_.commit();

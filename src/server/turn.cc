@@ -52,14 +52,17 @@ void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
   executor_.use_settings(settings_);
 }
 
-void Turn::begin(uint64_t now_ms, bool holds_writes_back) {
+void Turn::begin(uint64_t now_ms, Pipelines& pipelines, bool holds_writes_back) {
   clear(now_ms);
+  pipelines_ = &pipelines;
+  pipelines.begin_turn();
   holds_writes_back_ = holds_writes_back;
   executor_.begin_turn(now_ms);
 }
 
 void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   clear(now_ms);
+  pipelines_ = nullptr;
   holds_writes_back_ = false;
   is_patient_ = true;
   session_.set_patient(true);
@@ -85,8 +88,6 @@ void Turn::clear(uint64_t now_ms) {
   static_cast<void>(executor_.take_walked());  // of the last commit, where it ran requests again
   hold_.begin_turn();
   is_committing_ = false;
-  members_before_ = members_.size();
-  pipelines_.begin_turn();
   members_.clear();
 }
 
@@ -108,7 +109,7 @@ bool Turn::is_full() const {
 
 /// Beside the connection that is executed. Who took part in the last turn is about to come back.
 size_t Turn::others() const {
-  return is_patient_ ? 0 : std::max({members_.size(), members_before_, size_t{1}}) - 1;
+  return is_patient_ ? 0 : std::max({members_.size(), pipelines_->members_before(), size_t{1}}) - 1;
 }
 
 // ---- execute
@@ -184,7 +185,9 @@ void Turn::execute_or_close(ClientConnection& connection) {
   ahead_.forget(connection.scanned_bytes);
   connection.wrote_last = asks_write_.value_or(connection.wrote_last);
   const uint32_t requests = requests_ - requests_before;
-  pipelines_.note(requests, connection.state == State::cut);
+  if (!is_patient_ && !is_adrift()) [[likely]] {
+    pipelines_->note(requests, connection.state == State::cut);
+  }
   note_own_time(connection, requests);
 }
 
@@ -277,9 +280,10 @@ void Turn::execute(ClientConnection& connection) {
                         .unix_time_us = unix_time_us_,
                         .numbers = &numbers_,
                         .figures = figures_};
-  const uint32_t requests_max = is_patient_ ? 1 : pipelines_.requests_max(members_.size());
-  TimeShare time(clock_, others(), pipelines_.sharers(members_.size()),
+  const uint32_t requests_max = is_patient_ ? 1 : pipelines_->requests_max(members_.size());
+  TimeShare time(clock_, others(), is_patient_ ? 1 : pipelines_->sharers(members_.size()),
                  std::exchange(connection.was_over_time, false) || connection.takes_long());
+  connection.is_long_pipeline = false;
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
     if (is_full() || hold_.is_adrift() || is_killed(connection)) {
       connection.state = State::cut;
@@ -288,6 +292,7 @@ void Turn::execute(ClientConnection& connection) {
     const bool is_over = time.is_over(taken);
     if (taken == requests_max || is_over) {
       connection.was_over_time = is_over;
+      connection.is_long_pipeline = true;
       connection.state = State::cut;
       return;
     }

@@ -83,8 +83,9 @@ class Turn {
     }
   }
 
-  /// `holds_writes_back`: what writes is not begun, and its connection is `behind_commit` then.
-  void begin(uint64_t now_ms, bool holds_writes_back = false);
+  /// The pipelines are those of the loop. `holds_writes_back`: what writes is not begun, and its connection is
+  /// `behind_commit` then.
+  void begin(uint64_t now_ms, Pipelines& pipelines, bool holds_writes_back = false);
   /// A whole turn of the connection's next request alone, and without the loop: it waits in place for locks.
   /// What is left to do is TurnLoop::give_back.
   void run_patiently(ClientConnection& connection, uint64_t now_ms);
@@ -205,8 +206,7 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
-  size_t members_before_ = 0;  ///< of the last turn
-  Pipelines pipelines_;
+  Pipelines* pipelines_ = nullptr;  ///< of the loop, as long as the turn has it; nullptr where it is patient
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   size_t settled_ = 0;       ///< see the function

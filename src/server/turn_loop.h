@@ -225,6 +225,7 @@ class TurnLoop {
   // From turn to turn.
   uint64_t read_at_ms_ = 0;  ///< when a client read last, roughly
   CarriedOver carried_over_;
+  Pipelines pipelines_;
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
   uint64_t next_look_ms_ = never;  ///< at those that are held back

@@ -16,7 +16,7 @@ using State = ClientConnection::State;
 
 void TurnLoop::read_requests() {
   turn_->use_settings(settings_.get());
-  turn_->begin(now_ms_, writes_wait());
+  turn_->begin(now_ms_, pipelines_, writes_wait());
   intake_.begin_turn(now_ms_);
   writable_.clear();
   gather_carried_over();
@@ -47,7 +47,10 @@ void TurnLoop::take_part(ClientConnection& connection) {
 /// Connections that have requests already go first.
 void TurnLoop::gather_carried_over() {
   const auto take_part = [this](ClientConnection& connection) { this->take_part(connection); };
-  carried_over_.take_ready(take_part);
+  const auto may_go_on = [this](const ClientConnection& cut) {
+    return !cut.is_long_pipeline || cut.is_closed() || pipelines_.lets_in(cut.wrote_last);
+  };
+  carried_over_.take_ready(take_part, may_go_on);
   connections_.allotments().take_waiting(take_part);
   if (carried_over_.some_wait_for_commit()) [[unlikely]] {
     go_on_behind_commits();
