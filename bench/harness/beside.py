@@ -404,6 +404,7 @@ CASES = (
     Beside("four clients read 100,000 rows", "read", long_reads),
     Beside("a pipeline of 100,000", "read", long_pipelines),
     Beside("20 pipelines of 1,000", "write", partial(long_pipelines, count=20, requests=1000)),
+    Beside("100 pipelines of 1,000", "write", partial(long_pipelines, count=100, requests=1000)),
     Beside("groups of 1,022", "write", large_groups),
     Beside("updates of 100,000 rows", "write", long_updates),
     Beside("20 writers of a locked row", "write", locked_row),

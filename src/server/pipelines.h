@@ -28,8 +28,10 @@ class Pipelines {
     // Those that ask one request at a time are not in each turn: an eighth of them is forgotten with each.
     const size_t others = before_.members - before_.ask_more - before_.have_ended;
     others_lately_ = std::max(others, others_lately_ - (others_lately_ + 7) / 8);
+    // The way of each to and fro costs what another one's request costs.
+    constexpr size_t cost_of_one = limits::requests_ahead_max + limits::requests_per_other;
     places_ = others_lately_ == 0 ? std::numeric_limits<size_t>::max()
-                                  : requests_of_all(others_lately_) / limits::requests_ahead_max;
+                                  : requests_of_all(others_lately_) / cost_of_one;
   }
   /// A long one has been waiting since the last turn, or for longer: does it take part in this one? Those
   /// that write do: they share the turn's commit, behind those that read.

@@ -64,7 +64,8 @@ TEST_F(PipelinesTest, pipelines_that_are_short_for_one_are_long_for_many) {
 
 class ManyPipelinesTest : public PipelinesTest {
  protected:
-  static constexpr size_t places = limits::requests_beside_others_min / limits::requests_ahead_max;
+  static constexpr size_t places =
+      limits::requests_beside_others_min / (limits::requests_ahead_max + limits::requests_per_other);
   static constexpr size_t greedy_count = 2 * places;
   static constexpr size_t requests_each = size_t{4} * limits::requests_beside_others_min;
   const std::string all = std::string(greedy_count, '+');
@@ -110,12 +111,12 @@ TEST_F(ManyPipelinesTest, those_that_read_take_part_by_turns_beside_others) {
   EXPECT_EQ(served_beside_another(), first);
 }
 
-TEST_F(ManyPipelinesTest, each_has_as_many_requests_of_its_turn_as_are_worth_the_way) {
+TEST_F(ManyPipelinesTest, those_that_take_part_share_what_one_has) {
   all_ask(find_pen);
   served_beside_another();
   const uint64_t before = count(Counter::turn_requests);
   served_beside_another();
-  EXPECT_EQ(count(Counter::turn_requests) - before, 1 + places * limits::requests_ahead_max);
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1 + places * (limits::requests_beside_others_min / places));
 }
 
 TEST_F(ManyPipelinesTest, those_that_write_share_each_commit) {
