@@ -51,6 +51,7 @@ TEST_F(CommitAdriftTest, of_a_turn_that_commits_what_came_before_the_first_write
   TestClient writer = connect_with_items();
   TestClient behind = connect_with_items();
   TestClient before = connect_to_log();
+  all_wrote_last();
   std::string meanwhile;
   take_over_at_next_commit([&] { meanwhile = before.received() + writer.received() + behind.received(); });
   before.send(find_in_log);
@@ -71,6 +72,26 @@ TEST_F(CommitAdriftTest, who_wrote_last_comes_behind_those_that_read) {
   writer.send(insert_cup);
   expect_answer_beside_commit(reader);
   EXPECT_EQ(writer.received(), ok);
+}
+
+TEST_F(CommitAdriftTest, who_writes_for_the_first_time_comes_behind_those_that_read) {
+  TestClient writer = connect_with_items();
+  TestClient reader = connect_to_log();
+  ASSERT_FALSE(connection(0).wrote_last);
+  writer.send(std::string(find_pen).append(insert_cup));
+  expect_answer_beside_commit(reader);
+  EXPECT_EQ(writer.received(), std::string(pen).append(ok));
+}
+
+TEST_F(CommitAdriftTest, of_those_that_write_for_the_first_time_all_come_behind_those_that_read) {
+  TestClient writer = connect_with_items();
+  TestClient other = connect_with_items();
+  TestClient reader = connect_to_log();
+  writer.send(insert_cup);
+  other.send(insert_mug);
+  expect_answer_beside_commit(reader);
+  EXPECT_EQ(writer.received() + other.received(), std::string(ok).append(ok));
+  EXPECT_EQ(engine_.commits_with_changes(), 1U);
 }
 
 TEST_F(CommitAdriftTest, who_writes_more_than_a_turn_takes_comes_behind_those_that_read) {

@@ -69,6 +69,12 @@ class HandOverTest : public TurnLoopTest {
     turn();
     return client;
   }
+  /// Nobody comes before others for reading.
+  void all_wrote_last() {
+    for (const auto& connection : loop_->connections().all()) {
+      connection->wrote_last = true;
+    }
+  }
   /// The stuck turn, from its execution to its end.
   void run_adrift() {
     inbox_.wake();

@@ -132,6 +132,7 @@ TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_
   use_sessions(engine::Intent::write);
   TestClient writer = connect_with_items();
   TestClient stuck = connect_to_log();
+  all_wrote_last();
   std::string meanwhile;
   engine_.on_next_request([&] { take_over_at_next_request([&] { meanwhile = writer.received(); }); });
   writer.send(insert_cup);
@@ -147,6 +148,7 @@ TEST_F(HandOverTest, what_is_committed_while_the_loop_is_taken_does_not_wait_for
   use_sessions(engine::Intent::write);
   TestClient writer = connect_with_items();
   TestClient stuck = connect_to_log();
+  all_wrote_last();
   std::string meanwhile;
   size_t left_in_turn = 0;
   engine_.on_next_commit([&] { take_over(); });

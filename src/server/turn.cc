@@ -118,7 +118,7 @@ void Turn::execute() {
   executor_.note_time();
   before_ = measure();
   put_readers_first();
-  for (; reached_ < members_.size(); ++reached_) {
+  while (reached_ < members_.size()) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
       connection.state = State::unreached;
@@ -127,7 +127,12 @@ void Turn::execute() {
       if (hold_.is_adrift()) [[unlikely]] {
         return;
       }
+      if (std::exchange(lets_readers_pass_, false)) [[unlikely]] {
+        put_behind_readers();
+        continue;
+      }
     }
+    ++reached_;
   }
 }
 
@@ -141,7 +146,16 @@ void Turn::put_readers_first() {
   if (!std::is_partitioned(others, members_.end(), reads)) {
     std::stable_partition(others, members_.end(), reads);
   }
-  has_readers_ = has_readers_ || (others != members_.end() && reads(*others));
+  were_no_readers_ = 0;
+  readers_end_ = static_cast<size_t>(std::find_if_not(others, members_.end(), reads) - members_.begin());
+}
+
+/// The next one, which was taken for a reader and asks for a write: a new connection, say.
+void Turn::put_behind_readers() {
+  const auto here = members_.begin() + static_cast<std::ptrdiff_t>(reached_);
+  (*here)->shown.doing = Doing::queued;
+  std::rotate(here, here + 1, members_.begin() + static_cast<std::ptrdiff_t>(readers_end_));
+  ++were_no_readers_;
 }
 
 /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
@@ -184,6 +198,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
   ahead_.forget(connection.scanned_bytes);
   connection.wrote_last = asks_write_.value_or(connection.wrote_last);
+  has_readers_ = has_readers_ || !connection.wrote_last;
   const uint32_t requests = requests_ - requests_before;
   if (!is_patient_ && !is_adrift()) [[likely]] {
     pipelines_->note(requests, connection.state == State::cut);
@@ -333,6 +348,11 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     asks_write_ = asks_write_.value_or(false) || writes(*request);
     if (holds_writes_back_ && writes(*request)) [[unlikely]] {
       connection.state = State::behind_commit;
+      return false;
+    }
+    if (!connection.wrote_last && writes(*request) && executor_.nothing_staged() &&
+        reached_ + 1 + were_no_readers_ < readers_end_) {
+      lets_readers_pass_ = true;
       return false;
     }
     if (!gate_.lets_pass(connection, request, *settings_, is_patient_) || !execute(connection, *request)) {

@@ -172,6 +172,7 @@ class Turn {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
   void put_readers_first();
+  void put_behind_readers();
   void execute_or_close(ClientConnection& connection);
   void note_settled();
   void note_undone();
@@ -237,6 +238,9 @@ class Turn {
   bool only_reads_ = false;  ///< see the function
   bool holds_writes_back_ = false;
   bool has_readers_ = false;  ///< see the function
+  size_t readers_end_ = 0;      ///< members up to here, of those that have joined, were taken for readers ...
+  size_t were_no_readers_ = 0;  ///< ... but the last so many of them, which ask for writes
+  bool lets_readers_pass_ = false;  ///< the connection that is executed: it is to come behind them
   /// The connection that is executed has asked for a write, in this turn; nullopt: it has asked nothing yet.
   std::optional<bool> asks_write_;
   bool is_committing_ = false;  ///< see the function
