@@ -54,16 +54,17 @@ class Pipelines {
   [[nodiscard]] size_t members_before() const { return before_.members; }
   /// Of so many members of the turn, so many share what one has, itself included. Where all are long, they
   /// need not.
-  [[nodiscard]] size_t sharers(size_t members) const {
+  [[nodiscard]] size_t sharers(size_t members, bool writes) const {
     const size_t long_ones = known_long_ + before_.have_ended;
-    return long_ones < members ? std::max(long_ones, size_t{1}) : 1;
+    const size_t to_a_share = writes ? limits::pipelines_in_share_of_commit : 1;
+    return long_ones < members ? std::max(long_ones / to_a_share, size_t{1}) : 1;
   }
   /// A turn of so many members takes so many requests of one.
-  [[nodiscard]] uint32_t requests_max(size_t members) const {
+  [[nodiscard]] uint32_t requests_max(size_t members, bool writes) const {
     if (members <= 1) {
       return limits::requests_per_connection_turn;
     }
-    const size_t sharing = sharers(members);
+    const size_t sharing = sharers(members, writes);
     // Where most are long, the turn is theirs, and one that takes fewer at once costs them more.
     const size_t least = 2 * sharing > members ? limits::requests_ahead_max : limits::requests_per_other;
     return static_cast<uint32_t>(std::max(requests_of_all(members - sharing) / sharing, least));

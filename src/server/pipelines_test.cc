@@ -125,6 +125,15 @@ TEST_F(ManyPipelinesTest, those_that_write_share_each_commit) {
   EXPECT_EQ(served_beside_another(), all);
 }
 
+TEST_F(ManyPipelinesTest, several_that_write_have_what_one_has_that_reads) {
+  static_assert(greedy_count / limits::pipelines_in_share_of_commit == 1);
+  all_ask("0\t=\t1\t1\t1\t0\tU\t1\n");
+  served_beside_another();
+  const uint64_t before = count(Counter::turn_requests);
+  served_beside_another();
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1 + greedy_count * limits::requests_beside_others_min);
+}
+
 TEST_F(ManyPipelinesTest, all_take_part_once_the_others_have_stopped_to_ask) {
   all_ask(find_pen);
   served_beside_another();

@@ -295,8 +295,9 @@ void Turn::execute(ClientConnection& connection) {
                         .unix_time_us = unix_time_us_,
                         .numbers = &numbers_,
                         .figures = figures_};
-  const uint32_t requests_max = is_patient_ ? 1 : pipelines_->requests_max(members_.size());
-  TimeShare time(clock_, others(), is_patient_ ? 1 : pipelines_->sharers(members_.size()),
+  const bool writes = connection.wrote_last;
+  const uint32_t requests_max = is_patient_ ? 1 : pipelines_->requests_max(members_.size(), writes);
+  TimeShare time(clock_, others(), is_patient_ ? 1 : pipelines_->sharers(members_.size(), writes),
                  std::exchange(connection.was_over_time, false) || connection.takes_long());
   connection.is_long_pipeline = false;
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {

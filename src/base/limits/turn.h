@@ -28,7 +28,10 @@ inline constexpr size_t bytes_ahead_max = 4096;
 inline constexpr uint32_t requests_per_other = 4;
 /// ... and at least so many. Not measured.
 inline constexpr uint32_t requests_beside_others_min = 64;
-/// ... and so much time, where its requests are short: then a turn is no longer than clients notice.
+/// Pipelines that share this: of those that write so many have as much as one that reads. They come behind
+/// those that read, and the more of them share a commit, the fewer commits there are.
+inline constexpr size_t pipelines_in_share_of_commit = 5;
+/// A connection has so much time, where its requests are short: then a turn is no longer than clients notice.
 inline constexpr uint32_t turn_us_of_one = 1000;
 /// Where its requests take longer than this, it has as much time as the others take, each about so long.
 inline constexpr uint32_t long_request_us = 50;
