@@ -33,7 +33,8 @@ bool peer_is_gone(int fd) {
 
 bool peer_is_broken(int fd) {
   pollfd asked{fd, 0, 0};  // POLLERR need not be asked for
-  // A UNIX socket also has POLLHUP where the peer has closed it in order: what it sent before is to be served.
+  // A UNIX socket also has POLLHUP where the peer has closed it in order: what it sent before is to be
+  // served.
   return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
 }
 

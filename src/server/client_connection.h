@@ -216,10 +216,10 @@ struct ClientConnection final : exec::Presence, Holder {
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   Note note;
-  bool is_in_line = false;     ///< it waits for a turn: see Intake
-  bool wrote_last = false;     ///< it asked for a write, in the last turn in which it asked for anything
-  bool is_in_turn = false;     ///< its requests are the turn's; what they view must stay
-  bool was_over_time = false;  ///< it has had all of its time in its last turn: see TimeShare
+  bool is_in_line = false;        ///< it waits for a turn: see Intake
+  bool wrote_last = false;        ///< it asked for a write, in the last turn in which it asked for anything
+  bool is_in_turn = false;        ///< its requests are the turn's; what they view must stay
+  bool was_over_time = false;     ///< it has had all of its time in its last turn: see TimeShare
   bool is_long_pipeline = false;  ///< it has had all that it may have of its last turn: see Pipelines
   bool is_away = false;  ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;

@@ -89,7 +89,8 @@ class ManyPipelinesTest : public PipelinesTest {
     return served;
   }
   static std::string others_than(std::string served) {
-    std::transform(served.begin(), served.end(), served.begin(), [](char one) { return one == '+' ? '-' : '+'; });
+    std::transform(served.begin(), served.end(), served.begin(),
+                   [](char one) { return one == '+' ? '-' : '+'; });
     return served;
   }
   /// In a turn in which another client asks for one row.
@@ -116,7 +117,8 @@ TEST_F(ManyPipelinesTest, those_that_take_part_share_what_one_has) {
   served_beside_another();
   const uint64_t before = count(Counter::turn_requests);
   served_beside_another();
-  EXPECT_EQ(count(Counter::turn_requests) - before, 1 + places * (limits::requests_beside_others_min / places));
+  EXPECT_EQ(count(Counter::turn_requests) - before,
+            1 + places * (limits::requests_beside_others_min / places));
 }
 
 TEST_F(ManyPipelinesTest, those_that_write_share_each_commit) {

@@ -83,8 +83,8 @@ class Turn {
     }
   }
 
-  /// The pipelines are those of the loop. `holds_writes_back`: what writes is not begun, and its connection is
-  /// `behind_commit` then.
+  /// The pipelines are those of the loop. `holds_writes_back`: what writes is not begun, and its connection
+  /// is `behind_commit` then.
   void begin(uint64_t now_ms, Pipelines& pipelines, bool holds_writes_back = false);
   /// A whole turn of the connection's next request alone, and without the loop: it waits in place for locks.
   /// What is left to do is TurnLoop::give_back.
@@ -237,7 +237,7 @@ class Turn {
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   bool holds_writes_back_ = false;
-  bool has_readers_ = false;  ///< see the function
+  bool has_readers_ = false;    ///< see the function
   size_t readers_end_ = 0;      ///< members up to here, of those that have joined, were taken for readers ...
   size_t were_no_readers_ = 0;  ///< ... but the last so many of them, which ask for writes
   bool lets_readers_pass_ = false;  ///< the connection that is executed: it is to come behind them

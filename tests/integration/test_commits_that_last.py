@@ -150,11 +150,13 @@ def test_a_client_that_goes_while_its_write_waits_for_another_commit_has_written
                 goes.send(insert(9))
                 server.wait_until(
                     "it waits for a commit",
-                    lambda: server.value(
-                        "SELECT COUNT(*) FROM information_schema.rowsocket_connections WHERE"
-                        " state = 'waiting'"
-                    )
-                    == 1,
+                    lambda: (
+                        server.value(
+                            "SELECT COUNT(*) FROM information_schema.rowsocket_connections WHERE"
+                            " state = 'waiting'"
+                        )
+                        == 1
+                    ),
                 )
         server.wait_until("it is written", lambda: server.value("SELECT COUNT(*) FROM d.t WHERE id = 9") == 1)
 
