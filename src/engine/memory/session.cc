@@ -120,7 +120,10 @@ Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*
     take_table(binding.table());
     in_request_ = true;
     request_mark_ = undo_.size();
-    has_written_ = has_written_ || intent != Intent::read;
+    if (intent != Intent::read) {
+      has_written_ = true;
+      written_tables_.push_back(binding.table());
+    }
     did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !binding.table()->has_transactions());
     rows_outlive_ =
         rows_outlive_ || (intent != Intent::read && state_.parts_rows_from_trigger(*binding.table()));
@@ -305,6 +308,7 @@ void MemorySession::rollback() {
 void MemorySession::forget_transaction() {
   lost_ = lost_by_failure_ = false;
   has_written_ = false;
+  written_tables_.clear();
   did_lasting_work_ = rows_outlive_ = false;
   goes_on_ = false;
   release();
@@ -314,8 +318,7 @@ void MemorySession::release_read_tables() {
   const MutexLock lock(state_.mutex);
   const auto held = held_tables_;
   for (const auto& table : held) {
-    const auto changes = [&table](const Undo& undo) { return undo.table == table; };
-    if (std::none_of(undo_.begin(), undo_.end(), changes)) {
+    if (std::find(written_tables_.begin(), written_tables_.end(), table) == written_tables_.end()) {
       give_back(table);
     }
   }

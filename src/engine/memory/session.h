@@ -178,6 +178,8 @@ class MemorySession final : public Session {
   uint64_t waited_ms_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;
   std::vector<GeneratedId> earlier_ids_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
+  /// That the requests for writing of this transaction were for; some stand here more than once.
+  std::vector<std::shared_ptr<Table>> written_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< in place
   /// While it waits, or waited last, or behind `commit_and_go_on`.
