@@ -20,6 +20,7 @@ NAMES = ("executor.py", "connection.py", "pool.py")
 
 TEXTS = {
     "Coroutine[Any, Any, T]": "T",
+    "Coroutine[Any, Any, R | None]": "R | None",
     "async with": "with",
     "await ": "",
     "asyncio": "blocking",

@@ -11,7 +11,7 @@ import contextlib
 import dis
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import FrameType
 from typing import Any, Callable
 
@@ -160,8 +160,13 @@ def sound_alarm() -> None:
     raise Alarm
 
 
-def is_interrupted(call: Callable[[], object], step: int, by: Callable[[], object] = sound_alarm) -> bool:
-    """Call, and call `by` at this step of the pool's code, from 1; False if there are not so many.
+def is_interrupted(
+    call: Callable[[], object],
+    step: int,
+    by: Callable[[], object] = sound_alarm,
+    steps_of: Container[str | None] = STEPS_OF,
+) -> bool:
+    """Call, and call `by` at this step of these files, from 1; False if there are not so many.
 
     A step is an instruction of Python's virtual machine. Nothing is interrupted more than once.
     """
@@ -170,7 +175,7 @@ def is_interrupted(call: Callable[[], object], step: int, by: Callable[[], objec
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal is_met
-        if frame.f_code.co_filename not in STEPS_OF:
+        if frame.f_code.co_filename not in steps_of:
             return None
         frame.f_trace_opcodes = True
         code = frame.f_code.co_code[frame.f_lasti]
@@ -190,10 +195,12 @@ def is_interrupted(call: Callable[[], object], step: int, by: Callable[[], objec
 
 
 def interrupted_at_each_step(
-    call: Callable[[], object], by: Callable[[], object] = sound_alarm
+    call: Callable[[], object],
+    by: Callable[[], object] = sound_alarm,
+    steps_of: Container[str | None] = STEPS_OF,
 ) -> Iterator[int]:
-    is_interrupted(call, 0)  # no step is: Python 3.12 tells them from the second time on
-    return itertools.takewhile(lambda step: is_interrupted(call, step, by), itertools.count(1))
+    is_interrupted(call, 0, by, steps_of)  # no step is: Python 3.12 tells them from the second time on
+    return itertools.takewhile(lambda step: is_interrupted(call, step, by, steps_of), itertools.count(1))
 
 
 def borrow(of: ConnectionPool) -> None:

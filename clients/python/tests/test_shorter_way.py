@@ -28,10 +28,17 @@ def users(values: ValueKind = "typed") -> IndexDescription[tuple[Any, ...]]:
     return describe("app", "user", "id,name,seen", "PRIMARY", (), values=values)
 
 
-def asked_alone(session: Session, index: IndexDescription[Any]) -> Pending[Any]:
-    pending = Pending(_requests.get(index, 7))
-    assert session.encode_alone(pending, time.monotonic()) == b"0\t=\t1\t7\t1\t0\n"
-    return pending
+def plain_row(session: Session, index: IndexDescription[Any], data: bytes) -> tuple[Any, ...] | None:
+    """Of a session that is asked alone for the index."""
+    opened = session.begin_alone(index, time.monotonic())
+    assert opened is not None
+    assert session.awaits_reply
+    return opened.plain_row(data)
+
+
+def gone_on(session: Session, index: IndexDescription[Any]) -> Pending[Any]:
+    opened = session._opened[index.open_tokens]
+    return session.go_on_alone(_requests.get(index, 7), opened)
 
 
 def outcome_of(pending: Pending[Any]) -> tuple[Any, str]:
@@ -46,12 +53,33 @@ def long_way(index: IndexDescription[Any], types: bytes, data: bytes) -> tuple[A
     return outcome_of(pending)
 
 
-def test_a_plain_row_is_taken_at_once() -> None:
+@pytest.mark.parametrize(
+    ("index", "types"),
+    [
+        (users(), TYPES),
+        (users(), b"0\t3\tint(11)\tvarchar(20)\ttimestamp(2)\n"),
+        (users(), b"0\t3\tdecimal(8,2)\ttext\tchar(19)\n"),
+        (users(), b"0\t1\n"),  # a server that tells no types
+        (users("text"), b"0\t1\n"),
+    ],
+)
+def test_a_plain_row_is_what_the_long_way_gives(index: IndexDescription[Any], types: bytes) -> None:
+    assert (plain_row(session_with(index, types), index, ROW), "None") == long_way(index, types, ROW)
+
+
+@pytest.mark.parametrize(
+    "data", [b"0\t1\t\n", b"0\t1\t \n", b"0\t1\tAda\n", b"0\t1\t0\t1\t\n", b"0\t1\n", b"\n"]
+)
+def test_a_row_of_one_column_is_what_the_long_way_gives(data: bytes) -> None:
+    index = describe("app", "user", "name", "PRIMARY", (), values="text")
+    row = plain_row(session_with(index, b"0\t1\n"), index, data)
+    assert row is None or (row, "None") == long_way(index, b"0\t1\n", data)
+
+
+def test_nothing_else_is_asked_meanwhile() -> None:
     session = session_with(users(), TYPES)
-    pending = asked_alone(session, users())
-    assert session.take_alone(pending, ROW)
-    assert outcome_of(pending) == long_way(users(), TYPES, ROW)
-    assert not session.awaits_reply
+    assert session.begin_alone(users(), time.monotonic()) is not None
+    assert session.begin_alone(users(), time.monotonic()) is None
 
 
 @pytest.mark.parametrize(
@@ -67,14 +95,12 @@ def test_a_plain_row_is_taken_at_once() -> None:
         (TYPES, b"0\t2\t1\tAda\n"),  # other columns
         (TYPES, b"1\t1\tread_only\n"),  # an error
         (b"0\t3\tint(11)\tvarbinary(20)\tdatetime\n", ROW),  # bytes
-        (b"0\t1\n", ROW),  # a server that tells no types
     ],
 )
 def test_whatever_else_comes_is_left_to_the_long_way(types: bytes, data: bytes) -> None:
     session = session_with(users(), types)
-    pending = asked_alone(session, users())
-    assert not session.take_alone(pending, data)
-    assert not pending.done
+    assert plain_row(session, users(), data) is None
+    pending = gone_on(session, users())
     assert session.awaits_reply
     try:
         expected = long_way(users(), types, data)
@@ -89,17 +115,9 @@ def test_whatever_else_comes_is_left_to_the_long_way(types: bytes, data: bytes) 
 @pytest.mark.parametrize("data", [ROW[:-1], ROW + b"0\t3\n", b""])
 def test_less_or_more_than_one_reply_is_left_to_the_long_way(data: bytes) -> None:
     session = session_with(users(), TYPES)
-    assert not session.take_alone(asked_alone(session, users()), data)
+    assert plain_row(session, users(), data) is None
 
 
-@pytest.mark.parametrize("index", [users("text"), users("bytes"), as_dicts(users())])
-def test_rows_that_are_no_typed_tuples_are_left_to_the_long_way(index: IndexDescription[Any]) -> None:
-    session = session_with(index, TYPES)
-    assert not session.take_alone(asked_alone(session, index), ROW)
-
-
-def test_other_requests_are_left_to_the_long_way() -> None:
-    session = session_with(users(), TYPES)
-    pending = Pending(_requests.find(users(), 7))
-    assert session.encode_alone(pending, time.monotonic()) is not None
-    assert not session.take_alone(pending, ROW)
+@pytest.mark.parametrize("index", [users("bytes"), as_dicts(users()), users().with_columns(())])
+def test_what_is_no_tuple_of_values_is_left_to_the_long_way(index: IndexDescription[Any]) -> None:
+    assert not index.has_plain_rows

@@ -97,7 +97,7 @@ def test_an_interrupt_takes_no_place_of_a_pool_for_good(monkeypatch: pytest.Monk
         assert users.get(2) == ("2",)
 
 
-@pytest.mark.parametrize("way", ["encode", "encode_alone"])
+@pytest.mark.parametrize("way", ["encode", "begin_alone"])
 def test_a_call_that_is_interrupted_before_it_sends_takes_no_reply_of_the_next(
     monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:

@@ -6,7 +6,6 @@ input or output.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Iterable
 from typing import Any, Callable, Generic, Literal, Optional, TypeVar, cast
@@ -51,11 +50,20 @@ class IndexDescription(Generic[R]):
     make_row: Callable[[tuple[str, ...], tuple[Any, ...]], R]
     """The row for the names of its columns and a tuple of their values."""
 
-    @functools.cached_property
-    def open_tokens(self) -> bytes:
-        """What stands in an open_index after the id; two descriptions with the same are the same index to the
-        server.
-        """
+    open_tokens: bytes = dataclasses.field(init=False, repr=False, compare=False)
+    """What stands in an open_index after the id; two descriptions with the same are the same index to the
+    server.
+    """
+    has_plain_rows: bool = dataclasses.field(init=False, repr=False, compare=False)
+    """Whether a row is a tuple of typed values or of text, one at least."""
+
+    def __post_init__(self) -> None:
+        # Each request asks for these two. A property that keeps its value is slower to read.
+        object.__setattr__(self, "open_tokens", self._open_tokens())
+        has_plain_rows = self.values != "bytes" and self.make_row is row_as_tuple and bool(self.columns)
+        object.__setattr__(self, "has_plain_rows", has_plain_rows)
+
+    def _open_tokens(self) -> bytes:
         names = [self.database, self.table, self.index, ",".join(self.columns), ",".join(self.filter_columns)]
         wanted = {"raw": self.raw, "types": self.values == "typed", "detail": self.detail}
         options = [option for option, is_wanted in wanted.items() if is_wanted]
@@ -65,11 +73,6 @@ class IndexDescription(Generic[R]):
     def with_columns(self, columns: tuple[str, ...]) -> IndexDescription[R]:
         """The same index with other columns."""
         return dataclasses.replace(self, columns=columns)
-
-    @functools.cached_property
-    def has_typed_tuples(self) -> bool:
-        """Whether rows are tuples of typed values."""
-        return self.values == "typed" and self.make_row is row_as_tuple
 
     def encode(self, value: Value) -> bytes:
         """The token of a value. Raises TypeError, ValueError."""

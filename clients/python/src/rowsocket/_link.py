@@ -16,17 +16,21 @@ import struct
 import sys
 import time
 import weakref
+from collections.abc import Iterable
 from typing import Any, Callable, TypeVar
 
-from rowsocket._index import Request
+from rowsocket._index import IndexDescription, Request, RowRequest
 from rowsocket._options import Deadline, Options
 from rowsocket._places import Place as Place
 from rowsocket._places import Places as Places
+from rowsocket._protocol import Value
+from rowsocket._requests import get_row, row_tail
 from rowsocket._session import IndexIds, Pending, Session
 from rowsocket._watch import LONGEST_WAIT_S, Watch
 from rowsocket.errors import ConnectionLost, TransportError
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 RECEIVE_BYTES = 1 << 16
 UNANSWERED_BYTES = 1 << 14
@@ -57,7 +61,9 @@ class Link:
         self._options = options
         self.session = Session(ids)
         self._socket = connected
-        self._waits_in_receive = _wait_in_receive(connected, options.timeout)
+        self._asks = _can_ask(connected, options.timeout)
+        """Whether the link stands, and is one that `ask` is for."""
+        self._waits_in_receive = _wait_in_receive(connected, self._asks)
         self._at_once = socket.MSG_DONTWAIT if self._waits_in_receive else 0
         """What a call on the socket is told that shall not wait."""
         self._tls = connected if isinstance(connected, ssl.SSLSocket) else None
@@ -79,7 +85,7 @@ class Link:
 
     def close(self) -> None:
         """Close. Idempotent."""
-        self._waits_in_receive = False  # `ask` is for a link that stands
+        self._asks = False
         self._socket.close()
 
     def usable(self) -> bool:
@@ -116,28 +122,51 @@ class Link:
             pass
         return True
 
-    def ask(self, pending: Pending[Any], deadline: Deadline | None) -> bool:
-        """Send one read and receive its answer, as `exchange` does. The deadline is now's if none is given.
-        False if it is a case for `exchange`: then nothing was done.
+    def ask(
+        self,
+        index: IndexDescription[Any],
+        tail: bytes,
+        request: Request[Any] | None,
+        deadline: Deadline | None,
+    ) -> tuple[Any, ...] | Pending[Any] | None:
+        """Send one read and receive its answer, as `exchange` does; None if it is a case for that: then
+        nothing was done. The deadline is now's if none is given.
+
+        request  None: a `get` of an index that `has_plain_rows`. If all goes as it nearly always does, this
+                 returns its row, and makes nothing that could tell more
         """
         now_s = time.monotonic()
-        if not self._waits_in_receive or now_s - self._last_used_s >= FRESH_S:
-            return False
-        unsent = self.session.encode_alone(pending, now_s)
-        if unsent is None:
-            return False
+        if not self._asks or now_s - self._last_used_s >= FRESH_S:
+            return None
+        session = self.session
+        opened = session.begin_alone(index, now_s)
+        if opened is None:
+            return None
+        self._last_used_s = now_s
+        unsent = opened.begin + tail + b"\n"
+        data = b""
         try:
-            try:
-                sent = self._socket.send(unsent, self._at_once)
-                if sent < len(unsent):
-                    unsent = unsent[sent:]
-                else:
-                    unsent = b""
-                    data = self._socket.recv(RECEIVE_BYTES)
-                    if not self.session.take_alone(pending, data):
-                        self.session.feed(data)
-            except BlockingIOError:  # it takes longer
-                pass
+            sent = self._socket.send(unsent, self._at_once)
+            if sent == len(unsent):
+                unsent = b""
+                if not self._waits_in_receive:
+                    self._watch.has_input(WAIT_IN_RECEIVE_S)
+                data = self._socket.recv(RECEIVE_BYTES)
+                row = opened.plain_row(data) if request is None else None
+                if row is not None:
+                    session.asks_alone = False
+                    return row
+            else:
+                unsent = unsent[sent:]
+        except BlockingIOError:  # it takes longer
+            pass
+        except BaseException as error:
+            pending = session.go_on_alone(request or RowRequest(index, tail), opened)
+            self._end_by(error)
+            return pending
+        pending = session.go_on_alone(request or RowRequest(index, tail), opened)
+        try:
+            session.feed(data)
             if not pending.done:
                 deadline = deadline or Deadline(self._options.timeout, now_s)
                 if unsent:
@@ -146,8 +175,7 @@ class Link:
                     self._receive_polled(deadline)
         except BaseException as error:
             self._end_by(error)
-        self._last_used_s = now_s
-        return True
+        return pending
 
     def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
         """Send, and receive until the last of the requests is settled.
@@ -265,15 +293,38 @@ class ShortWay:
     _take_new_types: Callable[[Link, list[Pending[Any]], Deadline], bool]
 
     def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
-        pending = Pending(request)
+        link, index, answer = self._link, request.description, None
+        if link is not None and index is not None and not request.writes and not request.in_group:
+            answer = link.ask(index, request.tail, request, deadline)
+        return self._result(request, link, answer, deadline)
+
+    def _get(
+        self,
+        index: IndexDescription[R],
+        key: tuple[Value, ...],
+        columns: str | Iterable[str] | None,
+        deadline: Deadline | None = None,
+    ) -> R | None:
         link = self._link
-        if link is None or self._closed or not link.ask(pending, deadline):
-            self._run([pending], deadline)
-        elif pending._error is not None:
+        if link is None or columns is not None or not index.has_plain_rows:
+            return self._execute(get_row(index, key, columns), deadline)
+        tail = row_tail(index, key)
+        answer = link.ask(index, tail, None, deadline)
+        if type(answer) is tuple:
+            return answer  # type: ignore[return-value]  # an R: `cast` would be a call for each row
+        return self._result(RowRequest(index, tail), link, answer, deadline)
+
+    def _result(self, request: Request[T], link: Link | None, answer: object, deadline: Deadline | None) -> T:
+        """The result of a request to which the link has this answer: the request, or that it was not sent."""
+        if link is None or not isinstance(answer, Pending):
+            answer = Pending(request)
+            self._run([answer], deadline)
+        elif answer._error is not None:
             deadline = deadline or Deadline(self._options.timeout)
-            if not self._take_new_types(link, [pending], deadline):
-                self._run_failed([pending], deadline)
-        return pending.result()
+            if not self._take_new_types(link, [answer], deadline):
+                self._run_failed([answer], deadline)
+        result: T = answer.result()
+        return result
 
 
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
@@ -291,19 +342,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_copies)
 
 
-def _wait_in_receive(connected: socket.socket, timeout_s: float | None) -> bool:
-    """Let the socket's `recv` wait for WAIT_IN_RECEIVE_S; False if it shall not wait at all.
+def _can_ask(connected: socket.socket, timeout_s: float | None) -> bool:
+    """Whether WAIT_IN_RECEIVE_S is little of what a call may take, and the socket is the system's own.
 
-    That would be too long where a call may take little more.
     TLS reads on its own until it has a record. A stand-in for the socket, as gevent's, waits without end.
     """
-    can = (
-        sys.platform == "linux"
-        and (timeout_s is None or timeout_s > 10 * WAIT_IN_RECEIVE_S)
+    return (
+        (timeout_s is None or timeout_s > 10 * WAIT_IN_RECEIVE_S)
         and isinstance(connected, _socket.socket)
-        and connected.family != socket.AF_UNIX  # whose `recv` also wakes when what was sent was received
         and not isinstance(connected, ssl.SSLSocket)
     )
+
+
+def _wait_in_receive(connected: socket.socket, can: bool) -> bool:
+    """Let the socket's `recv` wait for WAIT_IN_RECEIVE_S, if it can; False if it shall not wait at all.
+
+    Of a Unix socket, it would also wake when what was sent was received.
+    """
+    can = can and sys.platform == "linux" and connected.family != socket.AF_UNIX
     if can:
         seconds, microseconds = divmod(int(WAIT_IN_RECEIVE_S * 1_000_000), 1_000_000)
         wait = struct.pack("@ll", seconds, microseconds)

@@ -40,15 +40,26 @@ def get(
 
     columns  instead of the index's (RowSocket only)
     """
+    return get_row(index, key, columns)
+
+
+def get_row(
+    index: IndexDescription[R], key: tuple[Value, ...], columns: str | Iterable[str] | None
+) -> Request[R | None]:
+    """`get`, with the arguments as they are handed on: to unpack and to pack them takes time."""
     if columns is None and index.columns:  # the commonest, made without `select`, which would say the same
-        first = key[0] if len(key) == 1 else None
-        if type(first) is int:  # the commonest of them; `index.encode` would say the same
-            return RowRequest(index, b"=\t1\t%d\t1\t0" % first)
-        values = b"\t".join(map(index.encode, key))
-        return RowRequest(index, b"=\t%d\t%b\t1\t0" % (len(key), values))
+        return RowRequest(index, row_tail(index, key))
     which = Selection() if columns is None else Selection(columns=columns)
     selected = select(index, key, "=", 1, which, tells_rows=True)
     return _read(selected, lambda reply: next(iter(selected.index.rows(reply, selected.columns)), None))
+
+
+def row_tail(index: IndexDescription[Any], key: tuple[Value, ...]) -> bytes:
+    """What a `get` with this key sends after the id. Raises TypeError, ValueError."""
+    first = key[0] if len(key) == 1 else None
+    if type(first) is int:  # the commonest; `index.encode` would say the same
+        return b"=\t1\t%d\t1\t0" % first
+    return b"=\t%d\t%b\t1\t0" % (len(key), b"\t".join(map(index.encode, key)))
 
 
 def find(

@@ -13,12 +13,20 @@ from __future__ import annotations
 import collections
 import time
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Callable, Generic, Protocol, TypeVar
 
-from rowsocket._index import IndexDescription, OtherTypes, Request, RowRequest
-from rowsocket._protocol import ESCAPE_BYTE, NULL_BYTE, Reply, ReplyParser, decode_text, encode_value
+from rowsocket._index import IndexDescription, OtherTypes, Request
+from rowsocket._protocol import (
+    ESCAPE_BYTE,
+    NULL_BYTE,
+    Reply,
+    ReplyParser,
+    decode_bytes,
+    decode_text,
+    encode_value,
+)
 from rowsocket._rows import RowRefused
-from rowsocket._types import PLAIN_DECODERS, Decoder, Zone, decoder_of
+from rowsocket._types import PLAIN_DECODERS, Decoder, Zone, decoder_of, text_decoder_of
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
@@ -153,7 +161,7 @@ class IndexIds:
 class _Opened:
     """An index that has been asked for on this connection."""
 
-    def __init__(self, id: int) -> None:
+    def __init__(self, id: int, column_count: int) -> None:
         self.id = id
         self.begin = b"%d\t" % id
         """What a request to it begins with."""
@@ -164,39 +172,41 @@ class _Opened:
         """What does so if a reply is plain."""
         self.asked_s = 0.0
         """When the types were asked for, by time.monotonic()."""
-        self._row_begin: bytes | None = None
-        """What a reply with rows begins with, if the server told the types, and none is bytes."""
-        self._width = 0
-        self._others: list[tuple[int, Decoder]] = []
-        """The columns that are no text, by their positions."""
+        self._width = column_count
+        self._row_begin: bytes | None = b"0\t%d\t" % column_count
+        """What a reply with rows begins with; None if a column is bytes."""
+        self._others: list[tuple[int, Callable[[str], Any]]] = []
+        """What makes values of the columns that are no text, by their positions. None is, where the server
+        told no types.
+        """
 
     def take_types(self, sql_types: Sequence[str], zone: Zone) -> None:
         """The server told the types."""
         self.decoders = tuple(decoder_of(sql_type, zone) for sql_type in sql_types)
         self.plain_decoders = tuple(PLAIN_DECODERS.get(decoder, decoder) for decoder in self.decoders)
         self._others = [
-            (position, decoder)
-            for position, decoder in enumerate(self.plain_decoders)
-            if decoder is not bytes.decode
+            (position, text_decoder_of(decoder))
+            for position, decoder in enumerate(self.decoders)
+            if decoder is not decode_text
         ]
-        self._row_begin = None if bytes in self.plain_decoders else b"0\t%d\t" % len(sql_types)
-        self._width = len(sql_types)
+        self._row_begin = None if decode_bytes in self.decoders else b"0\t%d\t" % self._width
 
     def plain_row(self, data: bytes) -> tuple[Any, ...] | None:
         """The row that the bytes are; None if they are anything but one reply with one row, without NULL and
         escapes, of the types that were told. The row is decoded as a whole: most columns are text.
         """
-        begin = self._row_begin
-        if begin is None or not data.startswith(begin) or data.find(b"\n") != len(data) - 1:
+        if self._row_begin is None or NULL_BYTE in data or ESCAPE_BYTE in data:
             return None
-        if NULL_BYTE in data or ESCAPE_BYTE in data:
+        line, end, more = data.partition(b"\n")  # which takes less time than `find`, and than a slice
+        before, begin, row = line.partition(self._row_begin)
+        if before or more or not begin or not end:
             return None
         try:
-            values: list[Any] = data[len(begin) : -1].decode().split("\t")
+            values: list[Any] = row.decode().split("\t")
             if len(values) != self._width:
                 return None
             for position, decode in self._others:
-                values[position] = decode(values[position].encode())
+                values[position] = decode(values[position])
         except (ValueError, ArithmeticError):  # other types than those that were told
             return None
         return tuple(values)
@@ -250,6 +260,8 @@ class Session:
         """By what opens them, in the descriptions."""
         self._parser = ReplyParser()
         self._awaiting: collections.deque[_Awaiting] = collections.deque()
+        self.asks_alone = False
+        """Something is under way that is not among those that wait: see `begin_alone`."""
 
     def authenticate(self, login: Sequence[str]) -> tuple[bytes, Pending[None]]:
         """The bytes that log in (`Options.login`), and what becomes of them."""
@@ -269,7 +281,7 @@ class Session:
             done._take(Reply(0, 1, []))
             return b"", done
         if opened is None:
-            opened = _Opened(self._ids.id_of(description))
+            opened = _Opened(self._ids.id_of(description), len(description.columns))
             opening = _Opening(opened, description, self._opened)
         else:
             opening = _Opening(opened, description, None)
@@ -319,41 +331,35 @@ class Session:
         self._awaiting.extend(pendings)
         return b"".join(openings + lines)
 
-    def encode_alone(self, pending: Pending[Any], now_s: float) -> bytes | None:
-        """The bytes of one read of an index, if nothing else has to be asked with it, and nothing is under
-        way; else None, and nothing was done. They are what `encode` gives, in less time.
+    def begin_alone(self, description: IndexDescription[Any], now_s: float) -> _Opened | None:
+        """The index for one read of it, if nothing else has to be asked with it, and nothing is under way;
+        else None, and nothing was done.
+
+        What is to be sent is the index's `begin`, the request's `tail`, and an LF: what `encode` gives, in
+        less time. `go_on_alone` is next; or, if all that comes is a `plain_row`, `asks_alone` turns False,
+        at the very last: whoever is interrupted before it closes the connection.
         """
-        request = pending._request
-        description = request.description
-        if description is None or self._awaiting or request.writes or request.in_group:
-            return None
         opened = self._opened.get(description.open_tokens)
-        if opened is None or (now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders):
+        if opened is None or self._awaiting or self.asks_alone:
             return None
+        if now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders:
+            return None
+        self.asks_alone = True
+        return opened
+
+    def go_on_alone(self, request: Request[T], opened: _Opened) -> Pending[T]:
+        """What becomes of that read, which is settled by what `feed` is told from now on."""
+        pending = Pending(request)
         pending.was_sent = True
         pending._opened = opened
         self._awaiting.append(pending)
-        return b"%b%b\n" % (opened.begin, request.tail)
+        self.asks_alone = False
+        return pending
 
     @property
     def awaits_reply(self) -> bool:
         """True if something was asked that has no answer yet."""
-        return bool(self._awaiting)
-
-    def take_alone(self, pending: Pending[Any], data: bytes) -> bool:
-        """Settle what `encode_alone` began, if it is a `get` of typed values as a tuple, and the bytes are
-        its row, plain and whole. `feed` would do the same, in more time. False if not: then nothing was done.
-        """
-        request, opened = pending._request, pending._opened
-        if opened is None or type(request) is not RowRequest or not request.index.has_typed_tuples:
-            return False
-        row = opened.plain_row(data)
-        if row is None:
-            return False
-        pending._result = row
-        pending.done = True
-        self._awaiting.clear()  # last: whoever is interrupted before it closes the connection
-        return True
+        return self.asks_alone or bool(self._awaiting)
 
     def feed(self, data: bytes) -> None:
         """Settle what the bytes answer. Whatever it raises, the connection is to be closed and `fail` called:

@@ -44,6 +44,11 @@ _DATE_CHARACTERS = len("2024-01-01")
 _DATETIME_CHARACTERS = len("2024-01-01 00:00:00")
 
 
+# Taken once: to take a method of a class takes two thirds of the time of these calls.
+_date_of = datetime.date.fromisoformat
+_datetime_of = datetime.datetime.fromisoformat
+
+
 def decode_int(token: bytes) -> int | None:
     """A whole number."""
     return None if token == NULL else _int(token)
@@ -53,6 +58,12 @@ def _int(token: bytes) -> int:
     if not token.isdigit() and not (token[:1] == b"-" and token[1:].isdigit()):
         raise ValueError("a value of another type")
     return int(token)
+
+
+def _int_of_text(text: str) -> int:
+    if not text.isascii() or not (text.isdigit() or (text[:1] == "-" and text[1:].isdigit())):
+        raise ValueError("a value of another type")
+    return int(text)
 
 
 def decode_year(token: bytes) -> int | str | None:
@@ -82,28 +93,30 @@ def decode_decimal(token: bytes) -> decimal.Decimal | None:
 
 def decode_date(token: bytes) -> datetime.date | str | None:
     """A DATE; its text where no calendar has it."""
-    if token == NULL:
-        return None
-    text = token.decode("ascii")
+    return None if token == NULL else _date(token.decode("ascii"))
+
+
+def _date(text: str) -> datetime.date | str:
     if len(text) != _DATE_CHARACTERS:
         raise ValueError("a value of another type")
     try:
-        return datetime.date.fromisoformat(text)
+        return _date_of(text)
     except ValueError:
         return _text_like(_DATE, text)
 
 
 def decode_datetime(token: bytes) -> datetime.datetime | str | None:
     """A DATETIME or TIMESTAMP, without a zone; its text where no calendar has it."""
-    if token == NULL:
-        return None
-    text = token.decode("ascii")
+    return None if token == NULL else _datetime(token.decode("ascii"))
+
+
+def _datetime(text: str) -> datetime.datetime | str:
     whole = text
     if len(text) != _DATETIME_CHARACTERS:
         _text_like(_DATETIME, text)  # else it could be a DATE, which zeros would make a DATETIME
         whole = text.ljust(_DATETIME_CHARACTERS + 7, "0")
     try:
-        return datetime.datetime.fromisoformat(whole)
+        return _datetime_of(whole)
     except ValueError:
         return _text_like(_DATETIME, text)
 
@@ -178,6 +191,16 @@ PLAIN_DECODERS: dict[Decoder, Decoder] = {
     decode_bytes: bytes,
 }
 """What gives the same for a token that is not NULL and has no escape, and takes less time."""
+_TEXT_DECODERS: dict[Decoder, Callable[[str], Any]] = {
+    decode_int: _int_of_text,
+    decode_date: _date,
+    decode_datetime: _datetime,
+}
+
+
+def text_decoder_of(decoder: Decoder) -> Callable[[str], Any]:
+    """What gives the same for the text of such a token. Raises as a decoder."""
+    return _TEXT_DECODERS.get(decoder) or (lambda text: decoder(text.encode()))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, as_objects, describe
 from rowsocket._options import Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, raise_lost
+from rowsocket._protocol import Value
 from rowsocket._rows import field_names
 from rowsocket._session import Pending
 from rowsocket.errors import RequestError
@@ -69,6 +70,15 @@ class Executor(abc.ABC):
         pending = Pending(request)
         self._run([pending], deadline)
         return pending.result()
+
+    def _get(
+        self,
+        index: IndexDescription[R],
+        key: tuple[Value, ...],
+        columns: str | Iterable[str] | None,
+        deadline: Deadline | None = None,
+    ) -> R | None:
+        return self._execute(_requests.get_row(index, key, columns), deadline)
 
     @overload
     def open_index(
@@ -247,7 +257,14 @@ class Index(Generic[R]):
         names = self.description
         return f"<Index {names.index} of {names.database}.{names.table}: {', '.join(names.columns)}>"
 
-    get = _executed(_requests.get)
+    def get(self, /, *key: Value, columns: str | Iterable[str] | None = None) -> R | None:
+        """The first row with this key, given as one value per key part; None if there is none.
+
+        columns  instead of the index's (RowSocket only)
+        """
+        # What `_executed` would make of it hands the arguments on one by one, and nothing is called so often.
+        return self._executor._get(self.description, key, columns)
+
     find = _executed(_requests.find)
     find_in = _executed(_requests.find_in)
     find_keys = _executed(_requests.find_keys)

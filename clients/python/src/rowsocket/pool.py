@@ -8,13 +8,14 @@ import contextlib
 import datetime
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsocket._idle import Idle
 from rowsocket._index import IndexDescription, Request
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
+from rowsocket._protocol import Value
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ConnectionPool(Executor):
@@ -170,6 +172,20 @@ class ConnectionPool(Executor):
         connection = self._take(deadline)
         try:
             return connection._execute(request, deadline)
+        finally:
+            self._give_back(connection)
+
+    def _get(
+        self,
+        index: IndexDescription[R],
+        key: tuple[Value, ...],
+        columns: str | Iterable[str] | None,
+        deadline: Deadline | None = None,
+    ) -> R | None:
+        deadline = deadline or Deadline(self._options.timeout)
+        connection = self._take(deadline)
+        try:
+            return connection._get(index, key, columns, deadline)
         finally:
             self._give_back(connection)
 

@@ -7,13 +7,14 @@ import contextlib
 import datetime
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsocket._idle import Idle
 from rowsocket._index import IndexDescription, Request
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
+from rowsocket._protocol import Value
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ConnectionPool(Executor):
@@ -169,6 +171,20 @@ class ConnectionPool(Executor):
         connection = await self._take(deadline)
         try:
             return await connection._execute(request, deadline)
+        finally:
+            await self._give_back(connection)
+
+    async def _get(
+        self,
+        index: IndexDescription[R],
+        key: tuple[Value, ...],
+        columns: str | Iterable[str] | None,
+        deadline: Deadline | None = None,
+    ) -> R | None:
+        deadline = deadline or Deadline(self._options.timeout)
+        connection = await self._take(deadline)
+        try:
+            return await connection._get(index, key, columns, deadline)
         finally:
             await self._give_back(connection)
 
