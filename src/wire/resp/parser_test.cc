@@ -380,6 +380,7 @@ TEST_F(RespTest, what_can_not_be_followed_is_answered_and_closed) {
 
 TEST_F(RespTest, http_is_closed) {
   EXPECT_EQ(parse("POST / HTTP/1.1\r\n").status, Parsed::Status::hang_up);
+  EXPECT_EQ(parse("POST /\r\n").status, Parsed::Status::hang_up) << "as the oldest HTTP says it";
   EXPECT_EQ(parse("GET / HTTP/1.1\r\n").status, Parsed::Status::hang_up);
   EXPECT_EQ(parse("Host: a\r\n").status, Parsed::Status::hang_up);
 }

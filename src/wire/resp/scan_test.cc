@@ -240,6 +240,7 @@ TEST(GlobTest, patterns_are_those_of_redis) {
   EXPECT_TRUE(matches("[^", "a") && matches("[^b]x", "ax") && matches("[a-]", "^") && matches("[a-c]", "c"));
   EXPECT_FALSE(matches("[^", "") || matches("[^^]", "^") || matches("[b-]", "c") || matches("[b-c]", "a"));
   EXPECT_FALSE(matches("[a-c]", "-") || matches("[acz]", "b") || matches("a", "ab") || matches("a\\", "a"));
+  EXPECT_FALSE(matches(std::string_view("[a-z]").substr(0, 3), "b")) << "nothing ends this range";
   EXPECT_TRUE(matches("*ab", "aab") && matches("a*b*c", "axbxbc") && matches("a*?c", "abbc"));
 }
 
