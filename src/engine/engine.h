@@ -274,6 +274,12 @@ class Session {
   /// The request under way is to fail soon, also where it waits for a lock. From any thread. Where none is
   /// under way, nothing happens.
   virtual void stop_request() {}
+  /// While `keeps` is true no `stop_request` ends anything, and an earlier one is over: what the session does
+  /// is not one client's alone. (Who asks for a stop asks again as long as it matters.) For the session's
+  /// thread.
+  virtual void keep_stops_off(bool /*keeps*/) {}
+  /// From any thread.
+  [[nodiscard]] virtual bool keeps_stops_off() const { return false; }
   /// No `stop_request` comes any more for the request that has ended: the commit is not to hear of an earlier
   /// one.
   virtual void forget_stop() {}

@@ -242,7 +242,25 @@ bool Staging::follows_last(const Job& job) const {
 
 // ---- all that is staged
 
+namespace {
+
+/// What is done for all that is staged is not to be stopped since the client of the request under way has
+/// gone.
+class ForAll {
+ public:
+  explicit ForAll(engine::Session& session) : session_(session) { session_.keep_stops_off(true); }
+  ~ForAll() { session_.keep_stops_off(false); }
+  ForAll(const ForAll&) = delete;
+  ForAll& operator=(const ForAll&) = delete;
+
+ private:
+  engine::Session& session_;
+};
+
+}  // namespace
+
 void Staging::settle() {
+  const ForAll for_all(session_);
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();
     if (!committed.error.ok() && !staged_.empty()) {
@@ -277,6 +295,7 @@ void Staging::replay_if_lost() {
   if (!transaction_.is_lost()) [[likely]] {
     return;
   }
+  const ForAll for_all(session_);
   if (transaction_.may_run_again()) {
     transaction_.roll_back();
     replay();

@@ -131,6 +131,31 @@ void ServerThread::weaken_kill() {
 /// The server forgets whatever stands there when it comes to it, and so a stop that came behind what we have
 /// seen. A connection of SQL hears of the stop by its socket, which the server closes. A session of ours has
 /// none.
+void ServerThread::stop_request() {
+  const MutexLock lock(stops_);
+  if (!keeps_stops_off_) {
+    was_told_to_stop_ = true;
+    try_awake(thd_, KILL_QUERY);
+  }
+}
+
+/// A KILL QUERY of SQL is meant for whatever the thread does: it stays.
+void ServerThread::keep_stops_off(bool keeps) {
+  const MutexLock lock(stops_);
+  keeps_stops_off_ = keeps;
+  if (keeps && std::exchange(was_told_to_stop_, false) && thd_->killed == KILL_QUERY) [[unlikely]] {
+    forget_kill();
+  }
+}
+
+void ServerThread::forget_stop() {
+  const MutexLock lock(stops_);
+  was_told_to_stop_ = false;
+  if (thd_->killed == KILL_QUERY) {
+    forget_kill();
+  }
+}
+
 void ServerThread::forget_kill() {
   thd_->reset_killed();
   thd_->mysys_var->abort = 0;

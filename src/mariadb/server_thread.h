@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "mariadb/awake.h"
 #include "mariadb/global_settings.h"
@@ -121,12 +122,14 @@ class ServerThread {
   }
   /// The same of what it is doing alone. Between two commands nothing happens. Who asks is not kept waiting,
   /// and asks again as long as it matters.
-  void stop_request() { try_awake(thd_, KILL_QUERY); }
-  void forget_stop() {
-    if (thd_->killed == KILL_QUERY) {
-      forget_kill();
-    }
+  void stop_request();
+  /// See engine::Session.
+  void keep_stops_off(bool keeps);
+  [[nodiscard]] bool keeps_stops_off() const {
+    const MutexLock lock(stops_);
+    return keeps_stops_off_;
   }
+  void forget_stop();
   /// It was told to end altogether: not the request alone.
   [[nodiscard]] bool is_killed() const { return thd_->killed >= KILL_CONNECTION; }
   /// A KILL is to be no more than a KILL QUERY. What stops the session stays.
@@ -189,6 +192,9 @@ class ServerThread {
   bool shares_snapshot_ = false;
   bool keeps_variables_ = false;
   std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
+  mutable Mutex stops_;                  ///< taken before the server's own
+  bool keeps_stops_off_ ROWSOCKET_GUARDED_BY(stops_) = false;
+  bool was_told_to_stop_ ROWSOCKET_GUARDED_BY(stops_) = false;  ///< by `stop_request`, and not since then
 };
 
 }  // namespace rowsocket::mariadb

@@ -121,6 +121,8 @@ class Session final : public engine::Session {
   /// A cluster's transactions give way to those of other nodes: they are not kept waiting.
   [[nodiscard]] bool can_be_patient() const override { return !galera_.is_on(); }
   void stop_request() override { thread_.stop_request(); }
+  void keep_stops_off(bool keeps) override { thread_.keep_stops_off(keeps); }
+  [[nodiscard]] bool keeps_stops_off() const override { return thread_.keeps_stops_off(); }
   void forget_stop() override { thread_.forget_stop(); }
   void give_way() override { thread_.row_waits().give_way(); }
 

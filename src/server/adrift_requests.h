@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/invariant.h"
@@ -31,6 +32,7 @@ class AdriftRequests {
     engine::Session* session;
     const exec::WriteUnderWay* write;
     uint64_t since_us;        ///< when the loop was taken from it
+    bool was_gone = false;    ///< the client, when it was looked for last, and the request was under way
     bool is_stopped = false;  ///< it was told to stop
     uint64_t noted_us = 0;    ///< see exec::WriteUnderWay::note_longer
   };
@@ -60,12 +62,13 @@ class AdriftRequests {
     requests_.erase(found);
     return request;
   }
-  /// Those whose clients have gone are told to stop. One that has not come to where it hears of that is told
-  /// again.
+  /// Those that go on though their clients had gone when this was called last are told to stop. One that has
+  /// not come to where it hears of that is told again. What is committed before a request is no part of it.
   void stop_those_gone() {
     const MutexLock lock(mutex_);
     for (Request& request : requests_) {
-      if (request.client->is_gone()) {
+      const bool is_gone = !request.session->keeps_stops_off() && request.client->is_gone();
+      if (std::exchange(request.was_gone, is_gone) && is_gone) {
         request.session->stop_request();
         request.is_stopped = true;
       }

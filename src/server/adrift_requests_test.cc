@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "base/invariant.h"
 #include "engine/memory/memory_engine.h"
 
@@ -28,6 +30,7 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   }
   leaves.gone = true;
   adrift.stop_those_gone();
+  adrift.stop_those_gone();
   const AdriftRequests::Request request = adrift.remove(*session);
   EXPECT_TRUE(request.is_stopped);
   EXPECT_EQ(request.since_us, 7);
@@ -35,6 +38,36 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   const uint64_t broken_before = broken_invariants();
   EXPECT_EQ(adrift.remove(*session).session, nullptr) << "it is not there any more";
   EXPECT_EQ(broken_invariants(), broken_before + 1);
+}
+
+class GoneClientTest : public testing::Test {
+ protected:
+  GoneClientTest() {
+    client_.gone = true;
+    adrift_.make_room();
+    adrift_.add(client_, *session_, write_, 7);
+  }
+  bool is_stopped() { return adrift_.remove(*session_).is_stopped; }
+
+  engine::memory::MemoryEngine engine_;
+  std::unique_ptr<engine::Session> session_ = engine_.create_session({});
+  Client client_;
+  const exec::WriteUnderWay write_;
+  AdriftRequests adrift_;
+};
+
+TEST_F(GoneClientTest, a_request_has_some_time_to_end_by_itself) {
+  adrift_.stop_those_gone();
+  EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(GoneClientTest, a_commit_before_a_request_takes_none_of_its_time) {
+  adrift_.stop_those_gone();
+  session_->keep_stops_off(true);
+  adrift_.stop_those_gone();
+  session_->keep_stops_off(false);
+  adrift_.stop_those_gone();
+  EXPECT_FALSE(is_stopped());
 }
 
 TEST(AdriftRequests, a_write_is_known_to_take_long_before_it_is_over) {

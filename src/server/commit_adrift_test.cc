@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view insert_cup = "0\t+\t2\t10\tcup\n";
 constexpr std::string_view insert_mug = "0\t+\t2\t11\tmug\n";
+constexpr std::string_view insert_into_log = "1\t+\t1\t7\n";
 constexpr std::string_view find_in_log = "1\t=\t1\t7\n";
 
 class CommitAdriftTest : public HandOverTest {
@@ -191,6 +192,18 @@ TEST_F(CommitAdriftTest, a_commit_before_one_that_takes_long_goes_on_beside_the_
   stand_in_turn();
   EXPECT_EQ(writer.received(), ok);
   EXPECT_EQ(heavy.received(), pen);
+}
+
+TEST_F(CommitAdriftTest, a_client_that_goes_stops_no_commit_of_others_before_its_request) {
+  TestClient writer = connect_with_items();
+  TestClient goes = connect_to_log();
+  all_wrote_last();
+  engine_.on_next_commit([&] { turn_->session().stop_request(); });
+  writer.send(insert_cup);
+  goes.send(insert_into_log);  // which is to be the first of its transaction
+  turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(goes.received(), ok) << "who asks for a stop asks again";
 }
 
 TEST_F(CommitAdriftTest, writes_wait_also_for_the_commit_of_a_turn_whose_request_has_lost_the_loop) {

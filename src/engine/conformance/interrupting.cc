@@ -161,6 +161,38 @@ TEST_P(InterruptingRowWaits, a_request_that_is_stopped_while_it_waits_fails_and_
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 11, 3 cup 20, 4 box NULL");
 }
 
+TEST_P(InterruptingRowWaits, stops_that_are_kept_off_end_nothing_and_later_ones_do) {
+  host().set_lock_timeouts_s(100'000);
+  EXPECT_TRUE(client().set_stock("1", "21").ok());
+  Somebody writer(host().engine(), Intent::write);
+  std::atomic<Session*> waiting{nullptr};
+  std::promise<void> has_committed;
+  std::promise<void> is_taken_again;
+  std::future<void> done = writer.begins([&](Client& other) {
+    other.session().set_patient(true);
+    waiting = &other.session();
+    other.session().keep_stops_off(true);
+    EXPECT_TRUE(other.set_stock("1", "22").ok());
+    other.commit();
+    other.session().keep_stops_off(false);
+    has_committed.set_value();
+    is_taken_again.get_future().wait();
+    EXPECT_FALSE(other.set_stock("1", "23").ok());
+    other.session().rollback();
+  });
+  host().await_patient_wait();
+  waiting.load()->stop_request();
+  client().session().rollback();
+  has_committed.get_future().wait();
+  EXPECT_TRUE(client().set_stock("1", "24").ok());
+  is_taken_again.set_value();
+  host().await_patient_wait();
+  waiting.load()->stop_request();
+  done.get();
+  client().commit();
+  EXPECT_EQ(rows(), "1 cap 24, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
 INSTANTIATE_TEST_SUITE_P(, InterruptingRowWaits, testing::ValuesIn(kinds_with_transactions()), name_of_kind);
 
 }  // namespace

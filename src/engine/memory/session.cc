@@ -272,9 +272,13 @@ Error MemorySession::commit() {
     action();  // others may use the engine meanwhile
   }
   const MutexLock lock(state_.mutex);
+  commits_ = false;
   gtid_.clear();
   group_mark_.reset();
   Error error = lost_ ? deadlock_error() : Error();
+  if (std::exchange(commit_is_stopped_, false)) {
+    error = interruption_error();
+  }
   if (error.ok() && !undo_.empty() && state_.commit_fault.happens()) {
     error = state_.commit_fault.error;
   }

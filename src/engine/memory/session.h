@@ -68,6 +68,11 @@ class MemorySession final : public Session {
   void forget_selections() override { bindings_.forget_others(nullptr); }
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
   void stop_request() override;
+  void keep_stops_off(bool keeps) override;
+  [[nodiscard]] bool keeps_stops_off() const override {
+    const MutexLock lock(state_.mutex);
+    return keeps_stops_off_;
+  }
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
@@ -145,6 +150,7 @@ class MemorySession final : public Session {
   void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] std::function<void()> take_commit_action() {
     const MutexLock lock(state_.mutex);
+    commits_ = true;
     return undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr);
   }
   void undo_down_to(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
@@ -182,6 +188,9 @@ class MemorySession final : public Session {
   std::vector<std::shared_ptr<Table>> written_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< in place
+  bool keeps_stops_off_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool commits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool commit_is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   /// While it waits, or waited last, or behind `commit_and_go_on`.
   bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);

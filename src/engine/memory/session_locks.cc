@@ -41,10 +41,20 @@ bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Conditio
 
 void MemorySession::stop_request() {
   const MutexLock lock(state_.mutex);
+  if (keeps_stops_off_) {
+    return;
+  }
+  commit_is_stopped_ = commits_;
   if (waits_ || goes_on_) {
     is_stopped_ = true;
     state_.lock_released.notify_all();
   }
+}
+
+void MemorySession::keep_stops_off(bool keeps) {
+  const MutexLock lock(state_.mutex);
+  keeps_stops_off_ = keeps;
+  is_stopped_ = is_stopped_ && !keeps;
 }
 
 Error MemorySession::interruption_error() const {
