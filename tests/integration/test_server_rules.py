@@ -98,13 +98,32 @@ def test_a_before_trigger_sees_the_generated_columns_of_the_new_row(
     twins.assert_equal()
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_triggers_see_the_generated_columns_of_the_old_row_though_nobody_asked_for_them(
+    make_twins: MakeTwins, engine: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, up INT AS (n * 2) VIRTUAL", f"ENGINE={engine}")
+    twins.sql(LOG)
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} (id, n) VALUES (1, 10), (2, 20), (3, 30)")
+        for event in ("UPDATE", "DELETE"):
+            twins.sql(logging_trigger(table, event, f"CONCAT('{event} of ', OLD.up)"))
+    index = twins.index("n")
+    index.update([1], [5], op=">=", limit=2)
+    twins.sql("UPDATE twin SET n = 5 WHERE id <= 2 ORDER BY id")
+    index.delete([1], op=">=", limit=None)
+    twins.sql("DELETE FROM twin ORDER BY id")
+    assert_equal_logs(twins)
+
+
+@pytest.mark.parametrize("there", ["1, 'old', 1", "1, NULL, NULL"])
 @pytest.mark.parametrize("update", ["v", "n"])
 def test_an_upsert_takes_the_values_that_a_before_trigger_gave_the_new_row(
-    make_twins: MakeTwins, update: str
+    make_twins: MakeTwins, update: str, there: str
 ) -> None:
     twins = make_twins("id INT PRIMARY KEY, v VARCHAR(20), n INT")
     for table in ("t", "twin"):
-        twins.sql(f"INSERT INTO {table} VALUES (1, 'old', 1)")
+        twins.sql(f"INSERT INTO {table} VALUES ({there})")
         twins.sql(
             f"CREATE TRIGGER {table}_begins BEFORE INSERT ON {table} FOR EACH ROW"
             " SET NEW.v = CONCAT(NEW.v, ' by the trigger'), NEW.n = NEW.n * 2"
