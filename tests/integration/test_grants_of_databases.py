@@ -121,6 +121,24 @@ def test_the_triggers_of_an_account_have_its_rights_on_their_database(both: RowS
     assert both.sql("SELECT n FROM mine.seen") == [(30,), (40,), (50,)]
 
 
+def test_a_grant_that_escapes_an_underscore_is_that_of_the_one_database(both: RowSocketServer) -> None:
+    for statement in (
+        "CREATE DATABASE my_own",
+        "CREATE TABLE my_own.plain (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE my_own.seen (n INT)",
+    ):
+        both.sql(statement)
+    with account(both, "app@localhost", grants=["ALL ON `my\\_own`.*"]):
+        both.sql(
+            "CREATE DEFINER = app@localhost TRIGGER my_own.note AFTER INSERT ON my_own.plain "
+            "FOR EACH ROW INSERT INTO seen VALUES (NEW.v)"
+        )
+        assert not is_denied_by_sql(both, "app", "INSERT INTO my_own.plain VALUES (3, 30)")
+        with client(both, "app") as connection, opened(connection, "my_own.plain(id,v)"):
+            assert connection.ask(b"0\t+\t2\t4\t40") == OK
+    assert both.sql("SELECT n FROM my_own.seen") == [(30,), (40,)]
+
+
 def test_the_triggers_of_an_account_have_no_rights_of_a_pattern_on_their_database(
     both: RowSocketServer,
 ) -> None:
