@@ -108,17 +108,28 @@ def test_a_grant_on_a_database_holds_whoever_was_in_it_before(both: RowSocketSer
             assert connection.ask(b"0\t=\t1\t2\t1\t0\tD") == b"0\t1\t1"
 
 
-def test_the_triggers_of_an_account_have_its_rights_on_their_database(both: RowSocketServer) -> None:
+@pytest.mark.parametrize(
+    ("event", "value", "in_sql", "requests"),
+    [
+        ("INSERT", "NEW.v", "INSERT INTO mine.plain VALUES (3, 30)", [b"0\t+\t2\t4\t40", b"0\t+\t2\t5\t50"]),
+        ("UPDATE", "NEW.v", "UPDATE mine.plain SET v = 11 WHERE id = 1", [b"0\t=\t1\t1\t1\t0\tU\t1\t12"]),
+        ("DELETE", "OLD.v", "DELETE FROM mine.plain WHERE id = 1", [b"0\t=\t1\t2\t1\t0\tD"]),
+    ],
+    ids=["insert", "update", "delete"],
+)
+def test_the_triggers_of_an_account_have_its_rights_on_their_database(
+    both: RowSocketServer, event: str, value: str, in_sql: str, requests: list[bytes]
+) -> None:
     both.sql("CREATE TABLE mine.seen (n INT)")
     with account(both, "app@localhost", grants=["ALL ON mine.*", "INSERT ON theirs.plain"]):
         both.sql(
-            "CREATE DEFINER = app@localhost TRIGGER mine.note AFTER INSERT ON mine.plain "
-            "FOR EACH ROW INSERT INTO seen VALUES (NEW.v)"
+            f"CREATE DEFINER = app@localhost TRIGGER mine.note AFTER {event} ON mine.plain "
+            f"FOR EACH ROW INSERT INTO seen VALUES ({value})"
         )
-        assert not is_denied_by_sql(both, "app", "INSERT INTO mine.plain VALUES (3, 30)")
+        assert not is_denied_by_sql(both, "app", in_sql)
         with client(both, "app") as connection, opened(connection, "mine.plain(id,v)"):
-            assert connection.ask_all(b"0\t+\t2\t4\t40", b"0\t+\t2\t5\t50") == [OK, OK]
-    assert both.sql("SELECT n FROM mine.seen") == [(30,), (40,), (50,)]
+            assert all(reply.startswith(b"0\t1") for reply in connection.ask_all(*requests))
+    assert len(both.sql("SELECT n FROM mine.seen")) == 1 + len(requests)
 
 
 def test_a_grant_that_escapes_an_underscore_is_that_of_the_one_database(both: RowSocketServer) -> None:
