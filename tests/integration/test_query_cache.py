@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import rowsocket
-from rowsocket import Connection
+from rowsocket import Connection, EngineError, Index
 from support.mariadb import Database, RowSocketServer, Start
 
 
@@ -91,3 +92,26 @@ def test_what_stays_of_an_insert_that_failed_is_seen(caching: RowSocketServer, w
     with pytest.raises(rowsocket.DuplicateKey):
         index.insert_many([[4], [5], [1]])
     assert query.answer() == 5
+
+
+CHANGES: dict[str, Callable[[Index[Any]], object]] = {
+    "update": lambda index: index.increment(1, [1], op=">=", limit=None),
+    "delete": lambda index: index.delete(1, op=">=", limit=None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_stays_of_a_change_that_failed_is_seen(
+    caching: RowSocketServer, writing: Connection, change: str
+) -> None:
+    caching.sql("CREATE TABLE d.k (id INT PRIMARY KEY, n INT) ENGINE=Aria")
+    caching.sql("INSERT INTO d.k VALUES (1, 1), (2, 2), (3, 3)")
+    caching.sql(
+        f"CREATE TRIGGER d.keeps BEFORE {change} ON d.k FOR EACH ROW"
+        " IF OLD.id = 3 THEN SIGNAL SQLSTATE '45000'; END IF"
+    )
+    query = CachedQuery(caching, "SELECT SUM(n) FROM d.k")
+    assert query.cached() == 6
+    with pytest.raises(EngineError):
+        CHANGES[change](writing.open_index("d", "k", "n"))
+    assert query.answer() == {"update": 8, "delete": 3}[change]
