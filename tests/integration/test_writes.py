@@ -148,6 +148,15 @@ def test_a_row_that_already_has_the_values_counts_as_found(users: Twins) -> None
         assert users.index("name").update(3, ["u3"]) == 1
 
 
+def test_a_row_that_has_null_already_counts_as_found(make_twins: MakeTwins) -> None:
+    """Whatever bytes are under the NULL: those of the default, or none."""
+    twins = make_twins("id INT PRIMARY KEY, n INT DEFAULT 1, m INT")
+    twins.sql("INSERT INTO t VALUES (1, NULL, NULL)")
+    with twins.unchanged():
+        assert twins.index("n").update(1, [None]) == 1
+        assert twins.index("m").update(1, [None]) == 1
+
+
 @pytest.mark.parametrize("op", [">=", "<="])
 def test_an_update_of_the_scanned_key_meets_no_row_twice(users: Twins, op: rowsocket.Operator) -> None:
     by_n = users.index("n", "n")
