@@ -98,6 +98,19 @@ def test_ignore_leaves_the_row_that_is_there_and_says_its_id(
     assert twins.rows("v, w") == twins.sql("SELECT v, w FROM twin ORDER BY 1")
 
 
+@pytest.mark.parametrize("clause", [["I"], ["U", "1"]], ids=["ignore", "upsert"])
+def test_the_id_made_for_a_row_that_is_there_goes_to_the_next_row_as_in_sql(
+    make_twins: MakeTwins, wire: RawConnection, clause: list[str]
+) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, n INT UNIQUE, v INT")
+    in_both(twins, "INSERT INTO {} VALUES (1, 100, 0)")
+    rows = opened(wire, twins, "n,v").tokens(1, "++", 2, 3, 200, 2, 100, 1, 300, 3, *clause)
+    assert ids(rows)[::2] == [b"2", b"3"]
+    ignore, behind = ("", "ON DUPLICATE KEY UPDATE v = VALUES(v)") if clause[0] == "U" else ("IGNORE", "")
+    twins.sql(f"INSERT {ignore} INTO twin (n, v) VALUES (200, 2), (100, 1), (300, 3) {behind}")
+    twins.assert_equal()
+
+
 def test_ignore_is_about_duplicates_only(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     with twins.unchanged():
