@@ -335,6 +335,9 @@ def test_text_is_utf8_on_the_wire_whatever_the_column(make_twins: MakeTwins, cha
     twins.assert_equal("HEX(v), HEX(c), HEX(b)")
     encoded = text.encode()
     assert index.get(text) == (encoded, encoded, encoded)
+    twins.sql("UPDATE t SET c = '', b = ''")
+    index.upsert([text, text, text], update=["c", "b"])
+    twins.assert_equal("HEX(v), HEX(c), HEX(b)")
 
 
 @pytest.mark.parametrize("charset", ["latin1", "utf8mb3", "ucs2", "ascii"])
