@@ -151,6 +151,15 @@ def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins,
     twins.assert_equal("id, email, n, seen IS NULL")
 
 
+def test_an_upsert_may_cross_zero_as_in_sql(make_twins: MakeTwins) -> None:
+    """A decrement may not."""
+    twins = make_twins("id INT PRIMARY KEY, n INT, d DECIMAL(5,2), f DOUBLE")
+    in_both(twins, "INSERT INTO {} VALUES (1, 5, 5, 5)")
+    twins.index("id,n,d,f").upsert([1, -10, "-5.5", -6], add=["n", "d", "f"])
+    twins.sql("UPDATE twin SET n = n - 10, d = d - 5.5, f = f - 6")
+    twins.assert_equal()
+
+
 def test_an_upsert_that_changes_nothing_says_so(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email) VALUES (1, 'a')")
