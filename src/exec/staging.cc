@@ -245,22 +245,31 @@ bool Staging::follows_last(const Job& job) const {
 namespace {
 
 /// What is done for all that is staged is not to be stopped since the client of the request under way has
-/// gone.
+/// gone. Where nothing is, as in most turns that only read, that costs nothing.
 class ForAll {
  public:
-  explicit ForAll(engine::Session& session) : session_(session) { session_.keep_stops_off(true); }
-  ~ForAll() { session_.keep_stops_off(false); }
+  ForAll(engine::Session& session, bool is_something_staged)
+      : session_(is_something_staged ? &session : nullptr) {
+    keep_stops_off(true);
+  }
+  ~ForAll() { keep_stops_off(false); }
   ForAll(const ForAll&) = delete;
   ForAll& operator=(const ForAll&) = delete;
 
  private:
-  engine::Session& session_;
+  void keep_stops_off(bool keeps) {
+    if (session_ != nullptr) {
+      session_->keep_stops_off(keeps);
+    }
+  }
+
+  engine::Session* session_;
 };
 
 }  // namespace
 
 void Staging::settle() {
-  const ForAll for_all(session_);
+  const ForAll for_all(session_, !staged_.empty());
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();
     if (!committed.error.ok() && !staged_.empty()) {
@@ -295,7 +304,7 @@ void Staging::replay_if_lost() {
   if (!transaction_.is_lost()) [[likely]] {
     return;
   }
-  const ForAll for_all(session_);
+  const ForAll for_all(session_, !staged_.empty());
   if (transaction_.may_run_again()) {
     transaction_.roll_back();
     replay();
