@@ -235,6 +235,7 @@ TEST_F(MetaTest, a_set_is_answered_by_its_outcome) {
   EXPECT_EQ(changed("ms a 1 MR q\r\nx\r\n", 1, 1), "");
   EXPECT_EQ(changed("ms a 1 MR q\r\nx\r\n", 0, 0), "NS\r\n");
   EXPECT_EQ(changed("ms a 1 MR C7\r\nx\r\n", 0, 0), "NF\r\n") << "there is nothing to compare with";
+  EXPECT_EQ(changed("ms a 1 MA C7\r\nx\r\n", 0, 0), "NS\r\n") << "there is nothing to append to";
 }
 
 TEST_F(MetaTest, a_set_tells_the_cas_that_it_wrote) {
@@ -245,6 +246,12 @@ TEST_F(MetaTest, a_set_tells_the_cas_that_it_wrote) {
   tell_row(*insert.reply, {Value("a"), Value("hello"), Value("0"), Value("42"), Value("0")});
   insert.reply->end_rows();
   EXPECT_EQ(out.view(), "HD c42\r\n");
+}
+
+TEST_F(MetaTest, a_set_tells_the_cas_as_it_is_after_the_change) {
+  for (const char* mode : {"MA", "MP", "MR", "C7"}) {
+    EXPECT_EQ(find_of("ms a 1 c " + std::string(mode) + "\r\nx\r\n").tell, Tell::rows_after) << mode;
+  }
 }
 
 TEST_F(MetaTest, a_set_tells_the_cas_that_the_table_wrote) {

@@ -99,6 +99,19 @@ TEST_F(MemcachedTest, a_plus_before_a_number_is_taken_and_a_minus_before_nothing
   }
 }
 
+TEST_F(MemcachedTest, two_signs_are_no_number_where_one_may_be_negative) {
+  for (const char* exptime : {"+-5", "-+5", "+", "-"}) {
+    EXPECT_EQ(answer_to("touch a " + std::string(exptime) + "\r\n"),
+              "CLIENT_ERROR invalid exptime argument\r\n");
+  }
+}
+
+TEST_F(MemcachedTest, nothing_is_deleted_by_a_line_that_has_another_word_than_0_or_noreply) {
+  for (const char* words : {"0 x", "1 noreply", "x", "0 0"}) {
+    EXPECT_EQ(request_of("delete a " + std::string(words) + "\r\n").kind, RequestKind::refused) << words;
+  }
+}
+
 TEST_F(MemcachedTest, a_client_wants_no_reply_where_the_last_word_says_so_and_nowhere_else) {
   for (const char* line : {"incr a noreply\r\n", "touch a noreply\r\n", "set a 0 0 noreply\r\n",
                            "delete a 1 noreply\r\n", "verbosity noreply\r\n"}) {

@@ -59,6 +59,22 @@ TEST_F(RespTest, a_transaction_has_no_more_commands_than_a_group_may_have) {
   EXPECT_EQ(answer_to({"GET", "a"}), "-ERR too much between MULTI and EXEC\r\n");
 }
 
+TEST_F(RespTest, a_command_that_the_server_does_not_take_is_not_left_out_of_its_transaction) {
+  answer_to({"MULTI"});
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  const Request& refused = request_of(encoded({"SET", "b", "1"}));
+  refused.reply->failed(ErrorCode::out_of_memory);
+  EXPECT_EQ(answer_to({"EXEC"}), "-EXECABORT Transaction discarded because of previous errors.\r\n");
+}
+
+TEST_F(RespTest, what_ends_a_transaction_is_asked_once_all_before_it_is_final) {
+  answer_to({"MULTI"});
+  EXPECT_TRUE(request_of(encoded({"SET", "a", "1"})).changes_state);
+  EXPECT_TRUE(request_of(encoded({"DISCARD"})).changes_state);
+  answer_to({"DISCARD"});
+  EXPECT_TRUE(request_of(encoded({"MULTI"})).changes_state);
+}
+
 TEST_F(RespTest, a_connection_that_is_reset_has_chosen_no_database) {
   EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
   EXPECT_EQ(state.database, "shop");

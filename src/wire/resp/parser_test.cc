@@ -535,7 +535,7 @@ TEST_F(RespTest, exec_says_why_a_command_can_not_be_done_any_more) {
   settings.containers = std::make_shared<Containers>("no table of containers is named");
   EXPECT_THAT(answer_to({"EXEC"}),
               testing::MatchesRegex("-EXECABORT Transaction discarded, nothing of it was done: "
-                                    ".*container.*\r\n"));
+                                    ".*no table of containers is named.*\r\n"));
   EXPECT_EQ(answer_to({"EXEC"}), "-ERR EXEC without MULTI\r\n");
 }
 

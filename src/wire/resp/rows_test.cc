@@ -37,6 +37,18 @@ TEST_F(RowsTest, a_row_of_all_columns_says_how_many_there_are) {
   EXPECT_EQ(told(), "*1\r\n%2\r\n" + columns);
 }
 
+TEST_F(RowsTest, the_values_of_a_row_without_names_are_a_list_in_each_version) {
+  state.version = 3;
+  EXPECT_EQ(reply_to(find_of({"HVALS", "d.t:1"}), {Value("1"), Value("2")}, {"a", "b"}),
+            "*2\r\n$1\r\n1\r\n$1\r\n2\r\n");
+}
+
+TEST_F(RowsTest, a_value_of_several_columns_is_there_whatever_they_hold) {
+  EXPECT_EQ(reply_to(find_of({"GET", "@@wide.1|2"}), {Value("5"), Value()}), "$2\r\n5|\r\n");
+  EXPECT_EQ(reply_to(find_of({"GETEX", "a", "EX", "7"}), {Value(), Value(), Value(), Value()}), "$-1\r\n")
+      << "one column with NULL is no value";
+}
+
 TEST_F(RowsTest, a_reply_that_is_made_again_counts_its_rows_anew) {
   const Find& find = find_of({"ROWS.FIND", "d.t", "a", "=", "1", "7"});
   EXPECT_EQ(reply_to(find, {Value("1")}), "*1\r\n*1\r\n$1\r\n1\r\n");
@@ -95,6 +107,11 @@ TEST_F(RowsTest, the_keys_of_a_list_are_whole_and_not_too_many) {
   EXPECT_EQ(words_of(find.list.values), "5 6 7 8");
   EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "2", "1", "2", "KEYS", "3", "5", "6", "7"}),
               HasSubstr("as many values as the key"));
+  EXPECT_EQ(
+      words_of(
+          find_of({"ROWS.FIND", "d.t", "a", "=", "2", "1", "2", "IN", "1", "3", "5", "6", "7"}).list.values),
+      "5 6 7")
+      << "each is of one part";
   EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "1", "IN", "0", "5", "5", "6", "7", "8", "9"}),
               HasSubstr("too many keys"));
 }

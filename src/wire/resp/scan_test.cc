@@ -92,6 +92,35 @@ TEST_F(ScanTest, a_container_is_named_by_the_pattern_and_its_first_key_parts_are
   EXPECT_EQ(words_of(next.range.end_key), "7");
 }
 
+TEST_F(ScanTest, each_key_part_that_stands_whole_in_the_pattern_is_of_the_range) {
+  const Find& find = find_of({"SCAN", "0", "MATCH", "d.t:1:2:3*"});
+  EXPECT_EQ(words_of(find.range.key), "1 2");
+  EXPECT_EQ(words_of(find.range.end_key), "1 2");
+  EXPECT_TRUE(find.range.exact_values) << "a value that its column can not have is that of no row";
+}
+
+TEST_F(ScanTest, the_last_key_part_of_a_container_takes_the_rest_of_the_pattern) {
+  EXPECT_EQ(words_of(find_of({"SCAN", "0", "MATCH", "@@wide.7|8|*"}).range.key), "7");
+  EXPECT_TRUE(find_of({"SCAN", "0", "MATCH", "a|*"}).range.key.empty());
+}
+
+TEST_F(ScanTest, what_stands_between_key_parts_may_stand_in_the_last_one) {
+  EXPECT_THAT(reply_of_keys(find_of({"SCAN", "0", "MATCH", "@@wide.*"}),
+                            {{Value("7"), Value("b|c")}, {Value("7|b"), Value("c")}}),
+              HasSubstr("*1\r\n$12\r\n@@wide.7|b|c\r\n"))
+      << "the other one would be taken for it";
+  EXPECT_THAT(reply_of_keys(find_of({"SCAN", "0", "MATCH", "d.t:*"}), {{Value("a|b"), Value("c")}}),
+              HasSubstr("*1\r\n$9\r\nd.t:a|b:c\r\n"));
+}
+
+TEST_F(ScanTest, a_scan_that_can_not_go_on_behind_its_last_row_says_so) {
+  const std::string too_long(limits::scan_place_bytes_max + 1, 'a');
+  const Find& find = find_of({"SCAN", "0", "COUNT", "1"});
+  EXPECT_EQ(reply_of_keys(find, {{Value(std::string_view(too_long))}}),
+            "-ERR the scan can not go on: there is no memory for its place, or its key is too long\r\n");
+  EXPECT_EQ(reply_of_keys(find, {}), "*2\r\n$1\r\n0\r\n*0\r\n") << "as it is when it runs again";
+}
+
 TEST_F(ScanTest, a_key_that_means_another_one_alone_names_its_container) {
   const auto told = [this](const char* key) {
     return reply_of_keys(find_of({"SCAN", "0"}), {{Value(std::string_view(key))}});
@@ -142,13 +171,19 @@ TEST_F(ScanTest, a_type_that_is_not_scanned_has_no_keys) {
 
 TEST_F(ScanTest, what_makes_no_sense_is_refused) {
   EXPECT_EQ(answer_to({"SCAN", "x"}), "-ERR invalid cursor\r\n");
-  EXPECT_EQ(answer_to({"SCAN", "+-0"}), "-ERR invalid cursor\r\n");
+  for (const std::string_view cursor : {"+-0", "+", "-", "18446744073709551616"}) {
+    EXPECT_EQ(answer_to({"SCAN", cursor}), "-ERR invalid cursor\r\n") << cursor;
+  }
   for (const std::string_view beginning : {"+0", ""}) {
     EXPECT_EQ(request_of(encoded({"SCAN", beginning})).mistake, ErrorCode::none) << beginning;
   }
   EXPECT_THAT(answer_to({"SCAN", "17"}), HasSubstr("begin again with 0"));
   EXPECT_EQ(answer_to({"SCAN", "0", "COUNT", "0"}), "-ERR syntax error\r\n");
   EXPECT_EQ(answer_to({"SCAN", "0", "COUNT"}), "-ERR syntax error\r\n");
+  for (const std::string_view option : {"MATCH", "COUNT", "TYPE"}) {
+    find_of({"SCAN", "0", "COUNT", "7"});  // whose last argument is not taken for that of the next command
+    EXPECT_EQ(answer_to({"SCAN", "0", option}), "-ERR syntax error\r\n") << option;
+  }
   EXPECT_EQ(answer_to({"SCAN", "0", "COUNT", "x"}), "-ERR value is not an integer or out of range\r\n");
   EXPECT_THAT(answer_to({"SCAN", "0", "MATCH", "@@all*"}), HasSubstr("@@name.*"));
   EXPECT_THAT(answer_to({"SCAN", "0", "MATCH", "@@none.*"}), HasSubstr("no such container"));
