@@ -327,5 +327,14 @@ TEST_F(CountingTest, only_turns_that_executed_something_count) {
   EXPECT_EQ(count(Counter::turns) - turns, 1);
 }
 
+TEST_F(ExecutorTest, each_reply_may_be_as_large_as_the_limit_however_many_there_are) {
+  settings.reply_bytes_max = 64;
+  use_settings();
+  const std::string reply = "rows/3 5 pen 1";
+  const size_t count = 2 * limits::reply_slack_bytes / reply.size();
+  EXPECT_THAT(turn(shopper(), std::vector<Ask>(count, Ask::find(0, {"1"}))),
+              testing::AllOf(testing::SizeIs(count), testing::Each(reply)));
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

@@ -45,6 +45,23 @@ TEST_F(GroupTest, a_member_that_is_refused_begins_nothing) {
   EXPECT_EQ(stock("1"), "5");
 }
 
+TEST_F(GroupTest, the_tables_of_an_earlier_group_are_nothing_to_it) {
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  EXPECT_EQ(ask(two, Ask::open(5, "shop.other", "", "id")), "ok");
+  EXPECT_THAT(turn(one, {Ask::group({read("1")})}), ElementsAre("ok", "rows/1 5", "ok"));
+  engine.set_busy("shop.item", true);
+  EXPECT_THAT(turn(two, {Ask::group({Ask::insert(5, {"1"})})}), ElementsAre("ok", "ok", "ok"));
+}
+
+TEST_F(GroupTest, how_much_it_may_reply_is_counted_from_its_own_begin) {
+  settings.reply_bytes_max = 32;
+  use_settings();
+  std::vector<Ask> requests(8, read("1"));
+  requests.push_back(Ask::group({read("1")}));
+  EXPECT_EQ(turn(one, requests)[9], "rows/1 5");
+}
+
 TEST_F(GroupTest, without_the_right_to_write_it_is_refused) {
   Connection& reader = shopper(Access::read);
   EXPECT_THAT(turn(reader, {Ask::group({read("1")})}), ElementsAre("ok", "rows/1 5", "ok"));

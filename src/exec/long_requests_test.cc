@@ -120,6 +120,16 @@ TEST_F(LongRequestsTest, a_member_of_a_group_is_expected_to_take_as_long_as_alon
   EXPECT_TRUE(commits_before(add_stock()));
 }
 
+TEST_F(LongRequestsTest, a_read_of_a_group_is_not_expected_to_take_long) {
+  take_long({Ask::group({read(), insert()})});
+  EXPECT_FALSE(commits_before(Ask::group({read(), add_stock()})));
+}
+
+TEST_F(LongRequestsTest, what_the_client_reads_then_shares_the_commit) {
+  take_long({insert()});
+  EXPECT_FALSE(commits_before_of(one, read()));
+}
+
 TEST_F(LongRequestsTest, a_read_that_took_long_is_none_of_the_writes) {
   take_long({insert(), read()});
   EXPECT_FALSE(commits_before(insert()));

@@ -337,6 +337,24 @@ TEST_F(RequestBoundsTest, what_the_turn_changed_before_is_kept_where_a_request_i
   EXPECT_EQ(engine.rows("shop.many")[1][1], "0");
 }
 
+TEST_F(RequestBoundsTest, a_request_that_has_its_thread_for_itself_is_not_given_up) {
+  let_no_thread_be_free();
+  executor->begin_turn(now_ms, true);
+  EXPECT_EQ(send(client, look_at(row_count)), Executed::done);
+  end();
+  EXPECT_THAT(replies(client), testing::ElementsAre("rows/2"));
+}
+
+/// It comes before all that its client asked behind it.
+TEST_F(RequestBoundsTest, a_request_that_changes_the_state_is_not_given_up_where_it_runs_again) {
+  let_no_thread_be_free();
+  engine.lose_transaction_at_read(1);
+  begin();
+  EXPECT_EQ(send(client, look_at(row_count).changing_state()), Executed::done);
+  end();
+  EXPECT_THAT(replies(client), testing::ElementsAre("rows/2"));
+}
+
 TEST_F(RequestBoundsTest, rows_that_are_inserted_alone_are_not_given_up) {
   let_no_thread_be_free();
   EXPECT_NE(ask(client, insert_rows(20).rows_alone()), "");

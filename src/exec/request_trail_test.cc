@@ -45,6 +45,22 @@ TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
   EXPECT_EQ(trail.turns, 2);
 }
 
+TEST_F(RequestTrailTest, what_the_engine_says_meanwhile_is_of_that_request) {
+  engine::TrailEntry* meanwhile = nullptr;
+  engine.on_next_request([&] { meanwhile = trail.followed; });
+  ask(one, read("1"));
+  EXPECT_NE(meanwhile, nullptr);
+}
+
+TEST_F(RequestTrailTest, the_host_is_told_where_values_are_to_be_hidden) {
+  ask(one, read("1"));
+  EXPECT_FALSE(trail.hides_values);
+  settings.logged_value_bytes_max = 0;
+  use_settings();
+  ask(one, read("1"));
+  EXPECT_TRUE(trail.hides_values);
+}
+
 TEST_F(RequestTrailTest, a_client_has_its_number_in_the_logs_from_its_first_request_that_they_have) {
   look_away();
   ask(one, read("1"));
@@ -132,6 +148,31 @@ TEST_F(RequestTrailTest, what_is_put_back_behind_another_request_is_told_of_once
   EXPECT_THAT(trail.take(), ElementsAre("ended 0/0/1 ok", "ended 1/0/1 ok"));
   ask(one, read("1"));
   EXPECT_THAT(trail.take(), ElementsAre(read_text("1"), "ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, reads_that_are_put_back_together_are_told_of_once) {
+  Connection& two = shopper();
+  begin();
+  send(two, add_stock("5"));
+  send(one, read("1"));
+  send(one, read("2"));
+  engine.fail_commit(Error(ErrorCode::engine, 149));
+  engine.on_next_commit([this] { engine.set_busy("shop.item", true); });  // all three are to run again
+  end();
+  trail.take();
+  engine.set_busy("shop.item", false);
+  const std::vector<Ask> write_again = two.put_back;
+  turn(one, one.put_back);
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok", "ended 1/1/0 ok"));
+  turn(two, write_again);
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/0/1 ok"));
+}
+
+TEST_F(RequestTrailTest, who_a_client_is_is_told_by_its_login_alone) {
+  ask(one, read("1"));
+  trail.take();
+  ask(one, Ask::authenticate("sesame"));
+  EXPECT_THAT(trail.take(), IsEmpty());
 }
 
 TEST_F(RequestTrailTest, a_request_that_waits_while_the_host_looks_away_is_told_of_once) {

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "exec/executor_fixture.h"
+#include "exec/trail_fixture.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -32,6 +33,14 @@ class RowsAloneTest : public ExecutorTest {
     return text;
   }
 
+  /// The reply, and what the host is told of the request's rows: examined, told, changed.
+  std::string ask_counted(const Ask& request) {
+    engine.tell(&trail);
+    std::string reply = ask(one, request);
+    return reply + ", " + trail.take().back();
+  }
+
+  RecordingTrail trail;
   Connection& one = shopper();
 };
 
@@ -118,6 +127,22 @@ TEST_F(RowsAloneTest, behind_a_row_whose_commit_failed_the_next_one_waits_in_pla
   EXPECT_FALSE(is_tried_again);
 }
 
+TEST_F(RowsAloneTest, a_row_whose_commit_fails_counts_as_no_row_that_was_inserted) {
+  create_tables(false);
+  engine.fail_commit(Error(ErrorCode::engine, 135));
+  EXPECT_EQ(ask_counted(insert_three()), "rows/2 !135 1# 1#, ended 0/0/2 ok");
+}
+
+TEST_F(RowsAloneTest, a_row_that_waits_makes_those_before_it_wait_with_it_where_they_can_be_undone) {
+  create_tables(true);
+  engine.on_next_request([this] { engine.set_busy("shop.entry", true); });  // behind the first row
+  EXPECT_EQ(ask(one, insert_three()), "parked");
+  EXPECT_EQ(engine.commits_with_changes(), 0U);
+  engine.set_busy("shop.entry", false);
+  EXPECT_EQ(ask_counted(insert_three()), "rows/2 1# 1# 1#, ended 0/0/3 ok");
+  EXPECT_EQ(ids("shop.entry"), "123");
+}
+
 /// Its first row can not be undone, and then somebody has the table for good.
 class EndlessWaitTest : public RowsAloneTest {
  protected:
@@ -146,6 +171,20 @@ TEST_F(EndlessWaitTest, a_row_that_waits_in_place_does_so_as_long_as_the_server_
   EXPECT_EQ(tries, 3);
 }
 
+TEST_F(EndlessWaitTest, a_row_that_waits_in_place_is_inserted_when_its_table_is_free) {
+  at_each_try([this] { engine.set_busy("shop.entry", tries < 2); });
+  EXPECT_EQ(ask_counted(insert_two()), "rows/2 1# 1#, ended 0/0/2 ok");
+  EXPECT_EQ(ids("shop.entry"), "12");
+}
+
+TEST_F(EndlessWaitTest, a_row_that_has_waited_in_place_can_fail_with_its_commit) {
+  at_each_try([this] {
+    engine.set_busy("shop.entry", false);
+    engine.fail_commit(Error(ErrorCode::engine, 135));
+  });
+  EXPECT_EQ(ask_counted(insert_two()), "rows/2 1# !135, ended 0/0/1 ok");
+}
+
 TEST_F(EndlessWaitTest, a_row_that_waits_in_place_ends_with_a_kill) {
   at_each_try([this] { engine.interrupt(engine::Interruption::close_connections); });
   EXPECT_EQ(ask(one, insert_two()), "rows/2 1# !cannot_lock_table");
@@ -158,6 +197,17 @@ TEST_F(EndlessWaitTest, a_row_that_waits_in_place_ends_with_the_time_of_its_requ
   at_each_try([this] { clock.advance_ms(2); });
   EXPECT_EQ(ask(one, insert_two()), "rows/2 1# !cannot_lock_table");
   EXPECT_EQ(tries, 1);
+}
+
+TEST_F(EndlessWaitTest, a_row_behind_one_that_can_not_be_undone_waits_in_place) {
+  engine.create_table("shop.plain", {.columns = {engine::memory::integer("id")},
+                                     .indexes = {{"PRIMARY", {"id"}, true}},
+                                     .has_transactions = false});
+  EXPECT_EQ(ask(one, Ask::open(11, "shop.plain", "", "id")), "ok");
+  engine.on_next_request([this] { engine.set_busy("shop.plain", true); });
+  at_each_try([this] { engine.set_busy("shop.plain", tries < 2); });
+  EXPECT_EQ(ask_counted(Ask::insert_rows(11, 2, {"1", "2"}).rows_alone()), "rows/2 1# 1#, ended 0/0/2 ok");
+  EXPECT_EQ(ids("shop.plain"), "12");
 }
 
 /// What such a request did stays, whatever becomes of the rest of its transaction.

@@ -51,6 +51,7 @@ class RecordingTrail final : public engine::Trail {
                     std::to_string(end.rows_changed) + " " +
                     std::string(end.error.ok() ? "ok" : error_name(end.error.code)));
     reply_bytes.push_back(end.reply_bytes);
+    hides_values = end.hides_values;
   }
   void end_turn() override { ++turns; }
 
@@ -66,6 +67,7 @@ class RecordingTrail final : public engine::Trail {
   std::vector<std::string> databases;
   std::vector<uint64_t> reply_bytes;
   engine::TrailEntry* followed = nullptr;
+  bool hides_values = false;  ///< of the last that ended
   int open_entries = 0;
   int turns = 0;
   bool refuses_memory = false;

@@ -63,6 +63,24 @@ TEST_F(TransactionTest, nothing_is_committed_before_the_turn_ends) {
   EXPECT_TRUE(executor->nothing_staged());
 }
 
+TEST_F(TransactionTest, what_must_be_first_does_not_run_where_its_client_has_been_put_back) {
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  EXPECT_EQ(ask(one, Ask::open(5, "shop.other", "", "id")), "ok");
+  begin();
+  send(one, add_stock("1"));
+  engine.fail_commit(deadlock);
+  engine.on_next_commit([this] { engine.set_busy("shop.item", true); });  // in the way when it runs again
+  engine.ask_to_commit_first(1);
+  EXPECT_EQ(send(one, Ask::insert(5, {"1"})), Executed::parked);
+  end();
+  EXPECT_THAT(replies(one), ElementsAre());
+  EXPECT_THAT(engine.rows("shop.other"), ElementsAre());
+  engine.set_busy("shop.item", false);
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("= 1", "ok"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
 TEST_F(TransactionTest, a_connection_reads_its_own_writes) {
   EXPECT_THAT(turn(one, {add_stock("1"), read("1")}), ElementsAre("= 1", "rows/3 6 pen 1"));
 }
