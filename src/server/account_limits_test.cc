@@ -375,7 +375,7 @@ TEST_F(AccountConnections, clients_without_an_account_are_of_whom_the_variable_n
 class Admission : public TurnLoopTest {
  protected:
   void admit_as(engine::Admittance admittance) {
-    engine_.admit_by([admittance] { return admittance; });
+    engine_.admit_by([admittance](const engine::Entrance&) { return admittance; });
   }
   static constexpr std::string_view unauthenticated = "3\t1\tunauth\n";
 };

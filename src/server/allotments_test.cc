@@ -102,6 +102,53 @@ TEST_F(AllotmentsTest, the_last_connection_of_an_account_that_waits_leaves_nobod
   EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
 }
 
+TEST_F(AllotmentsTest, who_goes_from_the_end_of_the_line_leaves_those_before_it_there) {
+  ClientConnection& first = connect();
+  ClientConnection& second = connect();
+  ClientConnection& last = connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  for (ClientConnection* connection : {&first, &second, &last}) {
+    hold_back(*connection);
+  }
+  remove(last);
+  limit_to(0);
+  EXPECT_TRUE(allotments_.some_may_go_on()) << "at once";
+  EXPECT_THAT(go_on(), ElementsAre(&first, &second));
+}
+
+TEST_F(AllotmentsTest, those_who_wait_are_looked_at_one_after_the_other) {
+  ClientConnection& first = connect();
+  ClientConnection& second = connect();
+  ClientConnection& last = connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  for (ClientConnection* connection : {&first, &second, &last}) {
+    hold_back(*connection);
+  }
+  std::vector<ClientConnection*> seen;
+  const auto look = [&] { allotments_.look_at_waiting(1, [&](auto& one) { seen.push_back(&one); }); };
+  look();
+  remove(last);
+  look();
+  look();
+  EXPECT_THAT(seen, ElementsAre(&first, &second, &first));
+}
+
+TEST_F(AllotmentsTest, an_account_that_is_idle_again_and_again_is_looked_at_once) {
+  ClientConnection& connection = connect();
+  for (int turns = 0; turns < 3; ++turns) {
+    EXPECT_TRUE(asks(connection));
+    allotments_.end_turn_of(connection);
+    allotments_.end_turn();
+    EXPECT_EQ(load_->request_count(), 0U) << "what is answered is the other workers'";
+    connection.membership.asked_count = 0;  // the next turn has asked nothing yet
+  }
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  hold_back(connection);
+  int looks = 0;
+  allotments_.look_at_waiting(1, [&looks](ClientConnection&) { ++looks; });
+  EXPECT_EQ(looks, 1);
+}
+
 TEST_F(AllotmentsTest, who_waits_for_a_lock_keeps_its_place_unless_it_does_not_read_its_replies) {
   ClientConnection& parked = connect();
   ClientConnection& other = connect();
@@ -150,6 +197,63 @@ TEST_F(AllotmentsTest, what_a_connection_holds_that_is_passed_over_counts_in_no_
   allotments_.pass_over(away);
   EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
   EXPECT_FALSE(load_->holds_more_than(0));
+}
+
+TEST_F(AllotmentsTest, where_who_holds_most_is_passed_over_it_is_one_of_another_account) {
+  ClientConnection& away = connect();
+  ClientConnection& outsider = *connections_.emplace_back(make_connection(settings_));
+  allotments_.place(outsider);
+  allotments_.rank(away, 80);
+  allotments_.rank(outsider, 50);
+  EXPECT_EQ(allotments_.largest_holder(), &away);
+  allotments_.pass_over(away);
+  EXPECT_EQ(allotments_.largest_holder(), &outsider);
+}
+
+TEST_F(AllotmentsTest, an_account_that_the_last_connection_has_left_is_forgotten) {
+  ClientConnection& connection = connect();
+  settings_.anonymous_account = "app@localhost";
+  EXPECT_TRUE(allotments_.use_settings(settings_));
+  allotments_.follow_account(connection);
+  EXPECT_EQ(load_.use_count(), 1) << "the test's own";
+}
+
+/// Another worker, whose connection that holds most holds so much.
+class TwoWorkersTest : public AllotmentsTest {
+ protected:
+  TwoWorkersTest() {
+    settings_.account_bytes_max = 100;
+    static_cast<void>(allotments_.use_settings(settings_));
+    load_->add_part(other_);
+  }
+  ~TwoWorkersTest() override {
+    load_->add_bytes(0, other_.largest_bytes);
+    load_->remove_part(other_);
+  }
+  void other_holds(size_t bytes) {
+    other_.largest_bytes = bytes;
+    load_->add_bytes(bytes, 0);
+  }
+
+  std::atomic<bool> some_must_ = false;
+  AccountLoad::Part other_{other_worker_, some_must_};
+};
+
+TEST_F(TwoWorkersTest, where_another_worker_has_who_holds_most_it_is_closed_there) {
+  allotments_.rank(connect(), 80);
+  other_holds(90);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  EXPECT_TRUE(other_.must_close);
+}
+
+TEST_F(TwoWorkersTest, who_held_most_and_holds_less_now_is_not_taken_for_it) {
+  ClientConnection& connection = connect();
+  allotments_.rank(connection, 80);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  allotments_.rank(connection, 40);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  other_holds(50);
+  EXPECT_TRUE(load_->has_largest(other_));
 }
 
 TEST_F(AllotmentsTest, who_holds_most_is_closed_when_another_worker_says_so) {

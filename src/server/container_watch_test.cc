@@ -125,6 +125,28 @@ TEST_F(ContainerWatchTest, settings_that_change_leave_the_containers) {
   EXPECT_EQ(client.lines(3), "VALUE 1 0 3\r\npen\r\nEND\r\n");
 }
 
+TEST_F(ContainerWatchTest, a_table_without_rows_is_one_without_containers) {
+  engine_.create_table("admin.containers", shape());
+  start();
+  EXPECT_TRUE(eventually([this] {
+    return error().find("the table of containers has no row") != std::string::npos;
+  })) << error();
+}
+
+TEST_F(ContainerWatchTest, a_reading_that_fails_keeps_nobody_waiting) {
+  engine_.create_table("admin.containers", shape());
+  add("items");
+  Counters counters;
+  const auto session = engine_.create_session({.intent = engine::Intent::read, .counters = &counters});
+  engine_.fail_read(1, Error(ErrorCode::engine, 126));
+  ContainerReading reading;
+  EXPECT_TRUE(read_containers(*session, "admin.containers", reading));
+  EXPECT_THAT(reading.problem, HasSubstr("126"));
+  config_.containers.clear();
+  start();
+  EXPECT_EQ(with_items(writer()).ask("0\t+\t2\t10\tcup\n"), ok);
+}
+
 TEST_F(ContainerWatchTest, a_reading_is_bounded) {
   engine_.create_table("admin.containers", shape());
   for (size_t number = 0; number < limits::containers_max + 1; ++number) {

@@ -242,7 +242,7 @@ TEST_F(HandOverTest, others_are_served_while_the_host_does_not_say_who_may_come_
   TestClient stuck = connect();
   TestClient other = connect_with_items();
   std::string meanwhile;
-  engine_.admit_by([&] {
+  engine_.admit_by([&](const engine::Entrance&) {
     engine_.admit_by(nullptr);
     const LoopToken::Ticket ticket = loop_->token().seen();
     EXPECT_TRUE(loop_->token().take(ticket));
@@ -345,6 +345,7 @@ TEST_P(WhetherAnnounced, a_request_that_waits_holds_up_nobody_on_its_worker) {
   EXPECT_EQ(stuck.lines(1), pen);
   EXPECT_EQ(stuck.ask(find_ink), ink);
   EXPECT_GE(server_.counter(Counter::hand_overs), 1u);
+  EXPECT_EQ(server_.counter(Counter::requests_stopped), 0U) << "its client waited";
 }
 
 TEST_F(StandInTest, a_stand_in_that_nobody_needs_holds_no_table) {

@@ -207,6 +207,24 @@ TEST_F(HandshakesTest, plain_clients_over_tcp_are_refused_where_tls_is_required)
   EXPECT_EQ(client.ask(open_items), ok);
 }
 
+TEST_F(HandshakesTest, who_came_over_a_unix_socket_is_known_as_such_inside_tls) {
+  config_.doors[door_write].socket = path("write");
+  std::atomic<int> over_unix{0};
+  engine_.admit_by([&over_unix](const engine::Entrance& entrance) {
+    over_unix += entrance.is_unix ? 1 : 0;
+    return engine::Admittance::granted;
+  });
+  start_with_tls();
+  TlsClient over_tcp = inside();
+  ASSERT_TRUE(over_tcp.shake_hands());
+  EXPECT_EQ(over_tcp.ask(open_items), ok);
+  EXPECT_EQ(over_unix, 0);
+  TlsClient client(sessions_, TestClient::over_unix(path("write")));
+  ASSERT_TRUE(client.shake_hands());
+  EXPECT_EQ(client.ask(open_items), ok);
+  EXPECT_EQ(over_unix, 1);
+}
+
 TEST_F(HandshakesTest, many_shake_hands_at_a_time) {
   start_with_tls();
   std::vector<std::thread> threads;

@@ -239,25 +239,62 @@ TEST_F(ShortOfMemoryTest, who_waits_in_line_behind_long_requests_has_not_stopped
   EXPECT_EQ(answered_count(), sender_count);
 }
 
-TEST_F(ShortOfMemoryTest, who_becomes_another_loops_is_forgotten) {
-  connect_large_senders(1);
-  ClientConnection& sender = *loop_->connections().all().back();
-  net::Epoll poller;
-  Connections connections({.inbox = inbox_,
-                           .poller = poller,
-                           .counters = counters_,
-                           .log = limited_log_,
-                           .account_loads = account_loads_});
-  Intake intake(connections, clock_);
-  intake.reserve(1);
-  intake.begin_turn(clock_.now_ms());
-  intake.share_memory(true);
-  EXPECT_FALSE(intake.receive(sender));
-  EXPECT_EQ(intake.next_heavy(false), nullptr);
-  intake.share_memory(true);
-  EXPECT_EQ(intake.sole_sender(), &sender);
-  intake.forget(sender);
-  EXPECT_EQ(intake.sole_sender(), nullptr);
+/// Two large senders, and an intake that is told when memory is short.
+class SoleSenderTest : public IntakeTest {
+ protected:
+  SoleSenderTest() {
+    connect_large_senders(2);
+    senders_[1].send("xx");
+    turn();
+    intake_.reserve(2);
+    intake_.share_memory(true);
+    turn_of_intake();
+  }
+  ClientConnection& less() { return *loop_->connections().all()[0]; }
+  ClientConnection& more() { return *loop_->connections().all()[1]; }
+  /// Nobody has sent anything.
+  void turn_of_intake() {
+    intake_.begin_turn(clock_.now_ms());
+    for (ClientConnection* sender : {&less(), &more()}) {
+      EXPECT_FALSE(intake_.receive(*sender));
+    }
+    EXPECT_EQ(intake_.next_heavy(false), nullptr);
+    intake_.share_memory(true);
+  }
+
+  net::Epoll own_poller_;
+  Connections connections_{{.inbox = inbox_,
+                            .poller = own_poller_,
+                            .counters = counters_,
+                            .log = limited_log_,
+                            .account_loads = account_loads_}};
+  Intake intake_{connections_, clock_};
+};
+
+TEST_F(SoleSenderTest, is_the_one_that_has_sent_most) {
+  EXPECT_GT(more().stream.input().size(), less().stream.input().size());
+  EXPECT_EQ(intake_.sole_sender(), &more());
+}
+
+TEST_F(SoleSenderTest, has_a_while_for_what_it_sends_next) {
+  clock_.advance_ms(limits::sole_sender_ms - 1);
+  turn_of_intake();
+  EXPECT_EQ(intake_.sole_sender(), &more());
+  clock_.advance_ms(1);
+  turn_of_intake();
+  EXPECT_EQ(intake_.sole_sender(), &less());
+}
+
+TEST_F(SoleSenderTest, is_none_where_memory_is_not_short_any_more) {
+  intake_.share_memory(false);
+  EXPECT_EQ(intake_.sole_sender(), nullptr);
+}
+
+TEST_F(SoleSenderTest, who_becomes_another_loops_is_forgotten) {
+  intake_.forget(less());
+  EXPECT_EQ(intake_.sole_sender(), &more());
+  intake_.forget(more());
+  EXPECT_EQ(intake_.sole_sender(), nullptr);
 }
 
 TEST_F(ShortOfMemoryTest, requests_that_have_been_received_need_not_wait) {

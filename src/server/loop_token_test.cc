@@ -120,6 +120,22 @@ TEST_F(LoopHoldTest, a_stop_is_remembered_where_the_request_is_entered_again) {
   EXPECT_FALSE(hold_.is_adrift());
 }
 
+TEST_F(LoopHoldTest, what_told_a_request_to_stop_is_not_meant_for_what_comes_behind_it) {
+  uint64_t forgotten = 0;
+  for (const bool is_entered_again : {false, true}) {
+    hold_.enter();
+    ASSERT_TRUE(token_.pin());
+    token_.unpin(true);
+    EXPECT_TRUE(!is_entered_again || enter_again());
+    hold_.leave();
+    EXPECT_EQ(engine_.stops_forgotten(), ++forgotten) << is_entered_again;
+    hold_.enter();
+    EXPECT_TRUE(!is_entered_again || enter_again());
+    hold_.leave();
+    EXPECT_EQ(engine_.stops_forgotten(), forgotten) << "nobody told this one";
+  }
+}
+
 TEST_F(LoopHoldTest, nothing_is_told_behind_a_hand_over) {
   hold_.enter();
   lose_loop();

@@ -253,7 +253,11 @@ TEST_F(ServerTest, a_shutdown_of_the_host_closes_connections_and_refuses_new_one
 TEST_F(ServerTest, a_host_that_never_serves_gets_its_clients_refused) {
   engine_.refuse_sessions();
   start();
-  EXPECT_EQ(reader().rest(), "");
+  EXPECT_TRUE(eventually([this] {  // it takes a moment until the workers have ended
+    EXPECT_EQ(reader().rest(), "");
+    return server_.counter(Counter::connections_refused) > 0;
+  }));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("is refused: no worker serves it")));
 }
 
 TEST_F(ServerTest, stops_with_clients_connected) {

@@ -305,6 +305,39 @@ TEST_F(MovesTest, requests_that_found_no_room_in_a_turn_move_with_their_connecti
   EXPECT_EQ(second.received(), repeat(ink, count));
 }
 
+TEST_F(MovesTest, what_a_connection_has_asked_that_moved_is_its_new_worker_s) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  const size_t count = 8 * limits::requests_beside_others_min;
+  first.send(repeat(find_pen, count));
+  second.send(repeat(find_ink, count));
+  turn();  // each has had its share, and has asked more
+  spread_.set(2, clock_.now_ms());
+  turn_other();
+  turn();
+  EXPECT_EQ(loop_->connections().size(), 1U);
+  const std::string begun = second.received();
+  turn(4);
+  EXPECT_EQ(second.received(), "");
+  for (int turns = 0; turns < 20; ++turns) {
+    turn_other();
+  }
+  EXPECT_EQ(begun + second.received(), repeat(ink, count));
+}
+
+TEST_F(MovesTest, one_that_is_idle_where_it_moved_is_closed_there) {
+  settings_.idle_timeout_s = 1;
+  reconfigure();
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  turn_other();
+  spread_over(2);
+  EXPECT_EQ(shares(), Shares(1, 1));
+  clock_.advance_ms(1'000);
+  turn_both();
+  EXPECT_EQ(shares(), Shares(0, 0));
+}
+
 TEST_F(MovesTest, a_large_sender_stays) {
   TestClient first = connect_with_items();
   TestClient second = connect_with_items();

@@ -278,7 +278,7 @@ void MemoryEngine::on_next_request(std::function<void()> action, bool is_announc
   state_->is_next_announced = is_announced;
 }
 
-void MemoryEngine::admit_by(std::function<Admittance()> admit) {
+void MemoryEngine::admit_by(std::function<Admittance(const Entrance&)> admit) {
   const MutexLock lock(state_->mutex);
   state_->admit = std::move(admit);
 }
@@ -326,6 +326,17 @@ void MemoryEngine::interrupt(Interruption interruption) {
   state_->lock_released.notify_all();
 }
 
+void MemoryEngine::interrupt_those_under_way(Interruption interruption) {
+  const MutexLock lock(state_->mutex);
+  for (MemorySession* session : state_->sessions) {
+    if (session->is_under_way()) {
+      session->interrupt(interruption);
+      session->wake();
+    }
+  }
+  state_->lock_released.notify_all();
+}
+
 void MemoryEngine::refuse_sessions() {
   const MutexLock lock(state_->mutex);
   state_->refuses_sessions = true;
@@ -339,6 +350,11 @@ uint64_t MemoryEngine::snapshots_expired() const {
 uint64_t MemoryEngine::commits_with_changes() const {
   const MutexLock lock(state_->mutex);
   return state_->commits_with_changes;
+}
+
+uint64_t MemoryEngine::stops_forgotten() const {
+  const MutexLock lock(state_->mutex);
+  return state_->stops_forgotten;
 }
 
 size_t MemoryEngine::session_count() const {

@@ -136,7 +136,7 @@ class MemoryEngine : public Engine {
   /// `is_announced`: its session says so before (SessionOptions::on_wait).
   void on_next_request(std::function<void()> action, bool is_announced = true);
   /// Who may come in that names no account: asked for each, without a lock of the engine. nullptr: all.
-  void admit_by(std::function<Admittance()> admit);
+  void admit_by(std::function<Admittance(const Entrance&)> admit);
   /// What Session::find_place says of a place that has the client's names. nullptr: that these are right.
   void find_places_by(std::function<bool(TablePlace&)> find);
   /// Every request says that it is about to wait for the disk.
@@ -157,6 +157,8 @@ class MemoryEngine : public Engine {
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).
   void interrupt(Interruption interruption);
+  /// The same for those sessions alone that have a request under way, or wait for one to begin.
+  void interrupt_those_under_way(Interruption interruption);
   /// create_session gives nullptr from now on.
   void refuse_sessions();
 
@@ -164,6 +166,8 @@ class MemoryEngine : public Engine {
   [[nodiscard]] uint64_t commits_with_changes() const;
   /// How often a session was told that its snapshot is too old for reads to come.
   [[nodiscard]] uint64_t snapshots_expired() const;
+  /// How often a session was told that it may forget that its request was to stop.
+  [[nodiscard]] uint64_t stops_forgotten() const;
   [[nodiscard]] size_t session_count() const;
   [[nodiscard]] size_t sessions_holding_tables() const;
   [[nodiscard]] size_t patient_sessions() const;

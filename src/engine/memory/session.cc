@@ -168,13 +168,13 @@ std::function<void()> MemorySession::take_next_wait() {
   return action;
 }
 
-Admittance MemorySession::admittance_of(const Entrance&) {
-  std::function<Admittance()> admit;
+Admittance MemorySession::admittance_of(const Entrance& entrance) {
+  std::function<Admittance(const Entrance&)> admit;
   {
     const MutexLock lock(state_.mutex);
     admit = state_.admit;
   }
-  return admit == nullptr ? Admittance::granted : admit();
+  return admit == nullptr ? Admittance::granted : admit(entrance);
 }
 
 Error MemorySession::end_request() {

@@ -73,6 +73,7 @@ class MemorySession final : public Session {
     const MutexLock lock(state_.mutex);
     return keeps_stops_off_;
   }
+  void forget_stop() override;
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
@@ -110,6 +111,10 @@ class MemorySession final : public Session {
   [[nodiscard]] bool is_patient() const {
     state_.mutex.assume_held();
     return patient_ || goes_on_;
+  }
+  [[nodiscard]] bool is_under_way() const {
+    state_.mutex.assume_held();
+    return in_request_ || waits_;
   }
   [[nodiscard]] bool holds(const std::shared_ptr<Table>& table) const {
     state_.mutex.assume_held();

@@ -57,6 +57,12 @@ void MemorySession::keep_stops_off(bool keeps) {
   is_stopped_ = is_stopped_ && !keeps;
 }
 
+void MemorySession::forget_stop() {
+  const MutexLock lock(state_.mutex);
+  is_stopped_ = false;
+  ++state_.stops_forgotten;
+}
+
 Error MemorySession::interruption_error() const {
   return interruption_ == Interruption::stop
              ? Error(ErrorCode::shutting_down)

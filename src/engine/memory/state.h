@@ -73,7 +73,7 @@ struct State {
   std::function<void()> on_next_commit ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_interruption_look ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
-  std::function<Admittance()> admit ROWSOCKET_GUARDED_BY(mutex);
+  std::function<Admittance(const Entrance&)> admit ROWSOCKET_GUARDED_BY(mutex);
   std::function<bool(TablePlace&)> find_place ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   std::atomic<size_t> kept_bytes_per_selection{0};
@@ -90,6 +90,7 @@ struct State {
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
   uint64_t snapshots_expired ROWSOCKET_GUARDED_BY(mutex) = 0;
+  uint64_t stops_forgotten ROWSOCKET_GUARDED_BY(mutex) = 0;
 
   [[nodiscard]] bool changes_want_commit() const ROWSOCKET_REQUIRES(mutex) {
     return transactions_are_long || left_to_commits_us > 0;
