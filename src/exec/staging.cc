@@ -268,7 +268,8 @@ class ForAll {
 
 }  // namespace
 
-void Staging::settle() {
+void Staging::settle(bool last_is_under_way) {
+  last_is_under_way_ = last_is_under_way;
   const ForAll for_all(session_, !staged_.empty());
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();
@@ -300,10 +301,11 @@ void Staging::give_up() {
   forget();
 }
 
-void Staging::replay_if_lost() {
+void Staging::replay_if_lost(bool last_is_under_way) {
   if (!transaction_.is_lost()) [[likely]] {
     return;
   }
+  last_is_under_way_ = last_is_under_way;
   const ForAll for_all(session_, !staged_.empty());
   if (transaction_.may_run_again()) {
     transaction_.roll_back();
@@ -352,6 +354,9 @@ void Staging::cut_replies() {
 void Staging::remake(Job& job) {
   if (job.out().failed() || job.is_put_back()) {
     return;
+  }
+  if (last_is_under_way_ && &job == &staged_.back()) {
+    session_.keep_stops_off(false);  // its own client may go
   }
   job.stays = job.request->changes_state;
   if (job.can_run()) {

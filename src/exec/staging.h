@@ -160,11 +160,13 @@ class Staging {
   void stage(Job&& job);
 
   /// End the transaction, and make every reply so far final.
-  void settle();
+  /// `last_is_under_way`: the last one that is staged is the request under way, which runs as long as its
+  /// client is there. All others run on.
+  void settle(bool last_is_under_way = false);
   /// For a bug of ours the answers are not known: undo all, at the cost of the connections.
   void give_up();
   /// After a request: if the transaction was lost, bring what was staged to its answers without it.
-  void replay_if_lost();
+  void replay_if_lost(bool last_is_under_way = false);
   /// A job that nothing is staged around lost its transaction: there is only itself to run again.
   void redo_alone(Job& job);
 
@@ -195,7 +197,8 @@ class Staging {
   RequestTrail& trail_;
   uint64_t now_ms_ = 0;
   bool is_patient_ = false;
-  std::vector<Job> staged_;  ///< in order of execution
+  std::vector<Job> staged_;         ///< in order of execution
+  bool last_is_under_way_ = false;  ///< see `settle`
 };
 
 }  // namespace rowsocket::exec

@@ -217,6 +217,23 @@ TEST_F(TransactionTest, a_lost_transaction_is_replayed_request_by_request) {
   EXPECT_EQ(count(Counter::errors_engine), 0);
 }
 
+TEST_F(TransactionTest, of_a_replay_only_the_request_under_way_can_be_stopped) {
+  std::vector<bool> kept_off;
+  const std::function<void()> note = [&] {
+    kept_off.push_back(session->keeps_stops_off());
+    engine.on_next_request(note);
+  };
+  engine.lose_transaction_at_write(2);
+  begin();
+  send(one, add_stock("1"));
+  engine.on_next_request(note);
+  send(two, add_stock("2"));
+  engine.on_next_request(nullptr);
+  EXPECT_THAT(kept_off, ElementsAre(false, true, false)) << "it, then the other one and it again";
+  end();
+  EXPECT_FALSE(session->keeps_stops_off());
+}
+
 TEST_F(TransactionTest, a_request_of_a_replay_that_must_be_the_first_of_a_transaction_is) {
   engine.lose_transaction_at_write(2);
   engine.ask_to_commit_first(3);  // the first one of the replay
