@@ -16,8 +16,9 @@ from typing import Any, Callable
 import pytest
 
 import rowsocket
-from fake_server import FakeServer, Peer, has_time
+from fake_server import TIMEOUT_S, FakeServer, Peer, has_time
 from rowsocket import _link, _session, connection, executor
+from rowsocket._watch import Watch
 from test_interrupts import Alarm, interrupted_at_each_step, sound_alarm
 from test_pool import echo_keys
 
@@ -105,6 +106,46 @@ def test_a_handler_may_get_a_row_within_a_get(connected: Connected) -> None:
         assert users.get(3) == ("3",), f"at step {step}"
     assert step > 50
     assert got == [("1",)] * (step + 2)  # also the first one, and the last one
+
+
+@pytest.mark.timeout(TIMEOUT_S)
+def test_a_handler_may_get_a_row_while_a_get_waits(
+    connected: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes another link; the get that waits takes that one, too, and does not wait for its time limit."""
+    asked, waits = threading.Event(), threading.Event()
+    has_input = Watch.has_input
+
+    def tell(self: Watch, wait_s: float | None = 0.0) -> bool:
+        if asked.is_set() and wait_s != 0.0:
+            waits.set()
+        return has_input(self, wait_s)
+
+    monkeypatch.setattr(Watch, "has_input", tell)
+
+    def answer_nothing_to_the_first(peer: Peer) -> None:
+        is_first = not asked.is_set()
+        while line := peer.read():
+            if line.startswith(b"P"):
+                peer.send(b"0\t1\n")
+            elif is_first and line.split(b"\t")[3] == b"1":
+                asked.set()
+                assert waits.wait(TIMEOUT_S)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+            else:
+                peer.send(b"0\t1\t%s\n" % line.split(b"\t")[3])
+
+    one = connected(answer_nothing_to_the_first)
+    users = one.table("user", ["id"])
+    got: list[rowsocket.Row | None] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: got.append(users.get(2)))
+    try:
+        assert users.get(3) == ("3",)
+        has_time(one, 2 * TIMEOUT_S)
+        assert users.get(1) == ("1",)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert got == [("2",)]
 
 
 def test_a_get_has_its_row_beside_a_pipeline_that_is_not_sent_yet(connected: Connected) -> None:

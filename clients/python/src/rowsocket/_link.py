@@ -262,8 +262,10 @@ class Link:
 
     def _receive_polled(self, deadline: Deadline) -> None:
         remaining_s = deadline.remaining_s()
+        self._stand()
         if self._tls is None or not self._tls.pending():
             while not self._watch.has_input(remaining_s):
+                self._stand()
                 remaining_s = deadline.remaining_s()
         try:
             data = self._socket.recv(RECEIVE_BYTES, self._at_once)
@@ -273,6 +275,13 @@ class Link:
             _ready(self._socket, True, deadline.remaining_s())
             return
         self._feed(data)
+
+    def _stand(self) -> None:
+        """Raise ConnectionLost where a signal's handler, which came in the middle of a call, has closed this
+        link to have one of its own. The number of the file may be that one's now.
+        """
+        if self._socket.fileno() < 0:
+            raise ConnectionLost("interrupted", self._options.where())
 
     def _feed(self, data: bytes) -> None:
         if not data:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import select
 from typing import Protocol
 
-LONGEST_WAIT_S = 1_000_000.0
-"""The system takes no number of any size; who wants to wait longer waits again."""
+LONGEST_WAIT_S = 1.0
+"""Who wants to wait longer looks whether the socket is still open, and waits again. A signal's handler may
+have closed it meanwhile, which does not end the wait.
+"""
 
 
 class HasFileno(Protocol):
@@ -29,11 +31,11 @@ class Watch:
             self._poll.register(watched, select.POLLIN)
 
     def has_input(self, wait_s: float | None = 0.0) -> bool:
-        """True if there is something to receive, or it has ended, within so many seconds; None waits for
-        ever. False may come before, if the time is long.
+        """True if there is something to receive, or it has ended, within so many seconds; None is for ever.
+        False may come before, if the time is long.
         """
-        if wait_s is not None and wait_s > LONGEST_WAIT_S:
+        if wait_s is None or wait_s > LONGEST_WAIT_S:
             wait_s = LONGEST_WAIT_S
         if self._poll is not None:
-            return bool(self._poll.poll(None if wait_s is None else wait_s * 1000))
+            return bool(self._poll.poll(wait_s * 1000))
         return bool(select.select([self._watched], [], [], wait_s)[0])
