@@ -13,9 +13,10 @@ def main() -> None:
     """Run the command; ends the process with its exit code."""
     try:
         from rowsocket.cli.app import run
-    except ModuleNotFoundError as error:
+
+        run()
+    except ModuleNotFoundError as error:  # also of what only the shell needs
         print(f"rowsocket: {error}; the command needs: pip install 'rowsocket[cli]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    run()
