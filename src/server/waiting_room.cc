@@ -63,7 +63,7 @@ size_t WaitingRoom::stop_those_gone() {
   size_t stopped_count = 0;
   const MutexLock lock(mutex_);
   for (Guest& guest : guests_) {
-    if (guest.session != nullptr && guest.connection->is_gone()) {
+    if (guest.session != nullptr && !guest.session->keeps_stops_off() && guest.connection->is_gone()) {
       guest.session->stop_request();
       stopped_count += guest.is_stopped ? 0 : 1;
       guest.is_stopped = true;
