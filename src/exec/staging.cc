@@ -269,7 +269,7 @@ class ForAll {
 }  // namespace
 
 void Staging::settle(bool last_is_under_way) {
-  last_is_under_way_ = last_is_under_way;
+  last_is_under_way_ = last_is_under_way || is_patient_;
   const ForAll for_all(session_, !staged_.empty());
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();

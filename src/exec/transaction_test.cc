@@ -234,6 +234,17 @@ TEST_F(TransactionTest, of_a_replay_only_the_request_under_way_can_be_stopped) {
   EXPECT_FALSE(session->keeps_stops_off());
 }
 
+TEST_F(TransactionTest, a_request_that_waits_alone_can_be_stopped_when_it_runs_again) {
+  bool is_kept_off = true;
+  executor->begin_turn(0, true);
+  send(one, add_stock("1"));
+  engine.fail_commit(deadlock);
+  engine.on_next_request([&] { is_kept_off = session->keeps_stops_off(); });
+  end();
+  EXPECT_EQ(count(Counter::replays), 1);
+  EXPECT_FALSE(is_kept_off);
+}
+
 TEST_F(TransactionTest, a_request_of_a_replay_that_must_be_the_first_of_a_transaction_is) {
   engine.lose_transaction_at_write(2);
   engine.ask_to_commit_first(3);  // the first one of the replay
