@@ -117,7 +117,7 @@ TEST_F(CommitAdriftTest, who_waited_for_a_commit_comes_behind_those_that_read) {
   EXPECT_EQ(ask(writer, insert_cup), "");
   ASSERT_EQ(connection(0).state, ClientConnection::State::behind_commit);
   for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
-    commits_under_way_.end();
+    commits_under_way_.end(0);
   }
   expect_answer_beside_commit(reader);
   EXPECT_EQ(writer.received(), ok);
@@ -264,7 +264,7 @@ TEST_F(CommitAdriftTest, who_has_ended_his_side_while_his_write_waits_gets_his_r
   client.close_output();
   pass_ms(limits::presence_ms);
   for (uint32_t commits = 0; commits < limits::commits_beside_max; ++commits) {
-    commits_under_way_.end();
+    commits_under_way_.end(0);
   }
   turn();
   EXPECT_EQ(client.received(), ok);

@@ -25,12 +25,18 @@ class CommitsUnderWay {
       since_ms_.store(now_ms);
     }
   }
-  void end() { count_.fetch_sub(1); }
+  void end(uint64_t took_us) {
+    last_us_.store(took_us);
+    count_.fetch_sub(1);
+  }
 
-  /// There are some, and writes need not wait for them any more, or have to wait for an end.
+  /// A commit usually takes about as long as the last one: it took so long that others should go on beside.
+  [[nodiscard]] bool are_slow() const { return last_us_.load() >= limits::slice_us; }
+  /// ... or as long as writes wait for one. Or there are some for which writes need not wait any more, or for
+  /// whose end they wait.
   [[nodiscard]] bool are_long(uint64_t now_ms) const {
     const uint32_t count = count_.load();
-    return count >= limits::commits_beside_max ||
+    return last_us_.load() >= limits::behind_commit_ms * 1000 || count >= limits::commits_beside_max ||
            (count > 0 && now_ms >= since_ms_.load() + limits::behind_commit_ms);
   }
 
@@ -47,6 +53,7 @@ class CommitsUnderWay {
  private:
   std::atomic<uint32_t> count_ = 0;
   std::atomic<uint64_t> since_ms_ = 0;  ///< there is at least one
+  std::atomic<uint64_t> last_us_ = 0;   ///< the one that ended last took so long
 };
 
 }  // namespace rowsocket::server

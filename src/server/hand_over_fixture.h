@@ -30,7 +30,7 @@ class HandOverTest : public TurnLoopTest {
                            .numbers = numbers_,
                            .settled_adrift = [this] { loop_->give_back_settled(*turn_); },
                            .commits = {.begins = [this] { commits_under_way_.begin(clock_.now_ms()); },
-                                       .ended = [this](uint64_t) { commits_under_way_.end(); }}},
+                                       .ended = [this](uint64_t us) { commits_under_way_.end(us); }}},
         board_.current());
     stand_in_session_ = engine_.create_session(
         {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});

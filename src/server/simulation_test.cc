@@ -48,7 +48,7 @@ class World {
                              .numbers = numbers_,
                              .settled_adrift = [this, &hand] { loop_->give_back_settled(*hand.turn); },
                              .commits = {.begins = [this] { commits_.begin(clock_.now_ms()); },
-                                         .ended = [this](uint64_t) { commits_.end(); }}},
+                                         .ended = [this](uint64_t us) { commits_.end(us); }}},
           board_.current());
     }
   }

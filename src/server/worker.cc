@@ -158,7 +158,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
                                uint64_t gone_on_us) { return note_long_walk(hand.turn, pace, gone_on_us); },
              .settled_adrift = [this, &hand] { give_back_settled(*hand.turn); },
              .commits = {.begins = [this, &hand] { begin_commit(*hand.turn); },
-                         .ended = [this](uint64_t us) { end_commit(us); }},
+                         .ended = [this](uint64_t us) { commits_.end(us); }},
              .long_requests = &world_.long_requests,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
@@ -317,24 +317,18 @@ void Worker::call_stand_in(const Turn* turn) {
   }
 }
 
-/// A commit usually takes about as long as the last one. (The ticker calls a stand-in for any that lasts.)
 void Worker::begin_commit(const Turn& turn) {
   const uint64_t now_ms = world_.clock.now_ms();
-  const uint64_t last_us = last_commit_us_.load();
   // DDL of a table from which the turn has only read would wait for the commit, and the table's readers for
   // the DDL. Not before each commit: what clients have opened would have to be resolved again behind it.
-  if (last_us >= limits::behind_commit_ms * 1000 || commits_.are_long(now_ms)) [[unlikely]] {
+  if (commits_.are_long(now_ms)) [[unlikely]] {
     turn.session().release_read_tables();
   }
   commits_.begin(now_ms);
-  if (last_us >= limits::slice_us && has_loop(&turn) && !LoopToken::is_unhurried(turn.ticket())) {
+  // (The ticker calls a stand-in for any commit that lasts.)
+  if (commits_.are_slow() && has_loop(&turn) && !LoopToken::is_unhurried(turn.ticket())) {
     crew_.calls().call_for(turn.ticket());
   }
-}
-
-void Worker::end_commit(uint64_t took_us) {
-  commits_.end();
-  last_commit_us_.store(took_us);
 }
 
 /// The turn is of the calling thread, which runs the loop, and is in what another thread may go on beside.

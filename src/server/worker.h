@@ -132,7 +132,6 @@ class Worker {
   void wake();
   void call_stand_in(const Turn* turn);
   void begin_commit(const Turn& turn);
-  void end_commit(uint64_t took_us);
   [[nodiscard]] bool has_loop(const Turn* turn) const;
   void note_wait(Turn* turn, engine::Wait what);
   [[nodiscard]] bool note_long_walk(Turn* turn, Pace& pace, uint64_t gone_on_us);
@@ -165,7 +164,6 @@ class Worker {
   AdriftRequests adrift_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
-  std::atomic<uint64_t> last_commit_us_{0};  ///< of changes
   std::atomic<bool> stop_requested_{false};
   bool is_started_ = false;
   std::atomic<bool> has_begun_{false};  ///< some thread has a session

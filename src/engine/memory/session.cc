@@ -318,38 +318,6 @@ void MemorySession::forget_transaction() {
   release();
 }
 
-void MemorySession::release_read_tables() {
-  const MutexLock lock(state_.mutex);
-  const auto held = held_tables_;
-  for (const auto& table : held) {
-    if (std::find(written_tables_.begin(), written_tables_.end(), table) == written_tables_.end()) {
-      give_back(table);
-    }
-  }
-}
-
-void MemorySession::yield_tables() {
-  const MutexLock lock(state_.mutex);
-  const auto held = held_tables_;
-  for (const auto& table : held) {
-    if (table->busy) {
-      give_back(table);
-    }
-  }
-}
-
-void MemorySession::release_tables() {
-  const MutexLock lock(state_.mutex);
-  while (!held_tables_.empty()) {
-    give_back(std::shared_ptr<Table>(held_tables_.back()));
-  }
-}
-
-bool MemorySession::holds_tables() const {
-  const MutexLock lock(state_.mutex);
-  return !held_tables_.empty();
-}
-
 uint64_t MemorySession::lock_wait_timeout_ms() const {
   const MutexLock lock(state_.mutex);
   return state_.lock_wait_timeout_ms;

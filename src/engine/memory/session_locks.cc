@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How a session of the memory engine waits: for the big lock, and for tables that a test holds.
+// How a session of the memory engine waits: for the big lock, and for tables that a test holds. And the
+// tables that it holds itself.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -125,6 +126,40 @@ void MemorySession::release() {
     std::erase_if(state_.readers, [this](const Holder& holder) { return holder.session == this; });
   }
   state_.lock_released.notify_all();
+}
+
+// ---- tables that are held
+
+void MemorySession::release_read_tables() {
+  const MutexLock lock(state_.mutex);
+  const auto held = held_tables_;
+  for (const auto& table : held) {
+    if (std::find(written_tables_.begin(), written_tables_.end(), table) == written_tables_.end()) {
+      give_back(table);
+    }
+  }
+}
+
+void MemorySession::yield_tables() {
+  const MutexLock lock(state_.mutex);
+  const auto held = held_tables_;
+  for (const auto& table : held) {
+    if (table->busy) {
+      give_back(table);
+    }
+  }
+}
+
+void MemorySession::release_tables() {
+  const MutexLock lock(state_.mutex);
+  while (!held_tables_.empty()) {
+    give_back(std::shared_ptr<Table>(held_tables_.back()));
+  }
+}
+
+bool MemorySession::holds_tables() const {
+  const MutexLock lock(state_.mutex);
+  return !held_tables_.empty();
 }
 
 }  // namespace rowsocket::engine::memory
