@@ -34,7 +34,11 @@ class CarriedOverTest : public testing::Test {
   std::string ready(size_t cut_max = SIZE_MAX) {
     std::string numbers;
     carried_over_.take_ready([&](const ClientConnection& one) { numbers += std::to_string(one.number); },
-                             [&](const ClientConnection&) { return cut_max > 0 && cut_max-- > 0; });
+                             [&](const ClientConnection&) {
+                               const bool may_go_on = cut_max > 0;
+                               cut_max -= may_go_on ? 1 : 0;
+                               return may_go_on;
+                             });
     return numbers;
   }
   std::string due(uint64_t now_ms) {
