@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -17,7 +18,11 @@ cli.main()
 
 def test_the_shell_without_its_package_says_what_is_missing() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PROMPT_TOOLKIT], capture_output=True, text=True, check=False
+        [sys.executable, "-c", WITHOUT_PROMPT_TOOLKIT],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 2
     assert "prompt_toolkit" in done.stderr
