@@ -25,6 +25,17 @@ class CommitAdriftTest : public HandOverTest {
     EXPECT_EQ(meanwhile, "0\t1\n");
     stand_in_turn();
   }
+  /// The other one's insert waits for the commit of the writer's, and the other one closes meanwhile.
+  void let_close_while_its_write_waits(TestClient& other, TestClient& writer) {
+    take_over_at_next_commit([&] {
+      other.send(insert_mug);
+      stand_in_turn();
+      other.close();
+    });
+    writer.send(insert_cup);
+    run_adrift();
+    stand_in_turn();
+  }
   [[nodiscard]] const ClientConnection& connection(size_t number) const {
     return *loop_->connections().all()[number];
   }
@@ -227,14 +238,7 @@ TEST_F(CommitAdriftTest, a_write_whose_client_resets_while_it_waits_for_a_commit
   TestClient other = connect_with_items();
   other.send(find_pen);  // it never reads the reply
   turn();
-  take_over_at_next_commit([&] {
-    other.send(insert_mug);
-    stand_in_turn();
-    other.close();
-  });
-  writer.send(insert_cup);
-  run_adrift();
-  stand_in_turn();
+  let_close_while_its_write_waits(other, writer);
   EXPECT_EQ(engine_.commits_with_changes(), 1U);
   EXPECT_EQ(loop_->connections().size(), 1U);
   EXPECT_EQ(count(Counter::requests_stopped), 1U);
@@ -243,14 +247,7 @@ TEST_F(CommitAdriftTest, a_write_whose_client_resets_while_it_waits_for_a_commit
 TEST_F(CommitAdriftTest, a_write_whose_client_closes_in_order_while_it_waits_for_a_commit_is_done) {
   TestClient writer = connect_with_items();
   TestClient other = connect_with_items();
-  take_over_at_next_commit([&] {
-    other.send(insert_mug);
-    stand_in_turn();
-    other.close();
-  });
-  writer.send(insert_cup);
-  run_adrift();
-  stand_in_turn();
+  let_close_while_its_write_waits(other, writer);
   EXPECT_EQ(engine_.commits_with_changes(), 2U);
   EXPECT_EQ(count(Counter::requests_stopped), 0U);
 }

@@ -62,7 +62,7 @@ void Turn::begin(uint64_t now_ms, Pipelines& pipelines, bool holds_writes_back) 
 
 void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   clear(now_ms);
-  pipelines_ = nullptr;
+  pipelines_ = &alone_;
   holds_writes_back_ = false;
   is_patient_ = true;
   session_.set_patient(true);
@@ -109,7 +109,7 @@ bool Turn::is_full() const {
 
 /// Beside the connection that is executed. Who took part in the last turn is about to come back.
 size_t Turn::others() const {
-  return is_patient_ ? 0 : std::max({members_.size(), pipelines_->members_before(), size_t{1}}) - 1;
+  return std::max({members_.size(), pipelines_->members_before(), size_t{1}}) - 1;
 }
 
 // ---- execute
@@ -200,7 +200,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   connection.wrote_last = asks_write_.value_or(connection.wrote_last);
   has_readers_ = has_readers_ || !connection.wrote_last;
   const uint32_t requests = requests_ - requests_before;
-  if (!is_patient_ && !is_adrift()) [[likely]] {
+  if (!is_adrift()) [[likely]] {
     pipelines_->note(requests, connection.state == State::cut);
   }
   note_own_time(connection, requests);
@@ -284,7 +284,7 @@ void Turn::execute(ClientConnection& connection) {
     unix_time_us_ = clock_.unix_time_us();
     numbers_.set_time(unix_time_us_);
   }
-  connection.client.is_unknown = connection.own_time.is_unknown() && !is_patient_ && others() > 0;
+  connection.client.is_unknown = connection.own_time.is_unknown() && others() > 0;
   connection.client.comes_behind = connection.takes_long();
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
@@ -295,9 +295,9 @@ void Turn::execute(ClientConnection& connection) {
                         .unix_time_us = unix_time_us_,
                         .numbers = &numbers_,
                         .figures = figures_};
-  const bool writes = connection.wrote_last;
-  const uint32_t requests_max = is_patient_ ? 1 : pipelines_->requests_max(members_.size(), writes);
-  TimeShare time(clock_, others(), is_patient_ ? 1 : pipelines_->sharers(members_.size(), writes),
+  const bool wrote = connection.wrote_last;
+  const uint32_t requests_max = is_patient_ ? 1 : pipelines_->requests_max(members_.size(), wrote);
+  TimeShare time(clock_, others(), pipelines_->sharers(members_.size(), wrote),
                  std::exchange(connection.was_over_time, false) || connection.takes_long());
   connection.is_long_pipeline = false;
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {

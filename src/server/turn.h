@@ -207,7 +207,8 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
-  Pipelines* pipelines_ = nullptr;  ///< of the loop, as long as the turn has it; nullptr where it is patient
+  Pipelines alone_;                 ///< of a turn that is patient: never more than one, and none before
+  Pipelines* pipelines_ = &alone_;  ///< those of the loop, as long as the turn has it, or `alone_`
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   size_t settled_ = 0;       ///< see the function
