@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 from bench.harness import scenario
+from bench.harness.figures import Report
+from bench.harness.measuring import Run
+from bench.harness.peers.base import Peer
 from bench.harness.scenario import Case
 from bench.harness.servers import ROOT
 
 ROWS = 5000
+SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
 
 
 def environment_variables() -> dict[str, str]:
@@ -51,3 +55,12 @@ def one_row() -> Case:
 def cases() -> Sequence[Case]:
     """All that the tests ask for."""
     return [one_row(), *(small(case) for one in scenario.load() for case in one.cases)]
+
+
+def answered(peer: Peer, case: Case) -> Report:
+    """A short run's figures; again, where the machine stood still for as long and nothing was answered."""
+    for _ in range(20):
+        report = peer.measure(case, SHORT)
+        if report.get("requests", 1):  # not every peer tells them
+            return report
+    raise AssertionError(f"{peer.name} answered nothing in 20 runs")

@@ -13,15 +13,13 @@ from pathlib import Path
 
 import pytest
 from bench.harness import measuring, peers, runner, scenario
-from bench.harness.measuring import Run
 from bench.harness.peers.base import Peer, PlayedPeer
 from bench.harness.player import play
 from bench.harness.scenario import Case, Scenario
 from bench.harness.servers import GENERATOR_CPU, SERVER_CPU, Servers
-from bench.tests.small import one_row, small
+from bench.tests.small import SHORT, answered, one_row, small
 from bench.traffic.protocol import WrongAnswer
 
-SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
 ASKED = [(one, peer) for one in scenario.load() for peer in one.peers]
 MUST_TELL = (
     "requests_per_s",
@@ -73,7 +71,7 @@ def spoil(servers: Servers, name: str, case: Case) -> None:
 def test_every_peer_answers_every_scenario_rightly(servers: Servers, one: Scenario, name: str) -> None:
     """The generator compares each reply; whatever a scenario names must be asked and answered."""
     case = runner.as_asked(one, small(one.cases[-1]), name)
-    report = peer_for(servers, name, case).measure(case, SHORT)
+    report = answered(peer_for(servers, name, case), case)
     assert report["server_cpu_us_per_request"] > 0
     assert report.get("errors", 0) == 0
 
@@ -84,7 +82,7 @@ def test_every_peer_answers_every_scenario_rightly(servers: Servers, one: Scenar
 def test_a_run_tells_all_its_figures(servers: Servers, name: str) -> None:
     """Those that a reader of the report is promised, of each peer that the generator asks."""
     case = small(Case("point"))
-    report = peer_for(servers, name, case).measure(case, SHORT)
+    report = answered(peer_for(servers, name, case), case)
     assert [figure for figure in (*MUST_TELL, *MUST_TELL_OF_SERVER) if report.get(figure) is None] == []
 
 
@@ -92,7 +90,7 @@ def test_a_run_tells_all_its_figures(servers: Servers, name: str) -> None:
 def test_writes_tell_their_fsyncs(servers: Servers, name: str) -> None:
     """By row and by commit, of which one may hold many rows."""
     case = small(Case("insert", workload="insert"))
-    report = peer_for(servers, name, case).measure(case, SHORT)
+    report = answered(peer_for(servers, name, case), case)
     assert report["fsyncs_per_commit"] == pytest.approx(report["fsyncs_per_row"] * report["rows_per_commit"])
 
 
@@ -105,7 +103,7 @@ def test_a_wrong_or_missing_value_fails_the_run(servers: Servers, name: str, wor
     with pytest.raises(WrongAnswer, match="wrong answer"):
         peer_for(servers, name, case).measure(case, SHORT)
     forget_fill(servers, name, case)
-    assert peer_for(servers, name, case).measure(case, SHORT)["errors"] == 0
+    assert answered(peer_for(servers, name, case), case)["errors"] == 0
 
 
 def forget_fill(servers: Servers, name: str, case: Case) -> None:
@@ -127,7 +125,7 @@ def test_a_wrong_row_fails_the_run(servers: Servers, name: str) -> None:
 def test_the_floor_sends_as_many_bytes_as_a_server(servers: Servers) -> None:
     """Less, and it would be no floor but another load."""
     case = small(Case("point"))
-    sent = {name: peer_for(servers, name, case).measure(case, SHORT) for name in ("echo", "rowsocket")}
+    sent = {name: answered(peer_for(servers, name, case), case) for name in ("echo", "rowsocket")}
     figure = "bytes_received_per_request"
     assert sent["echo"][figure] == pytest.approx(sent["rowsocket"][figure], rel=0.05)
 

@@ -12,12 +12,9 @@ from pathlib import Path
 import pytest
 from bench.harness import paired, scenario
 from bench.harness.figures import Results, median_interval, quartiles
-from bench.harness.measuring import Run
 from bench.harness.scenario import Case, ScenarioMistake
 from bench.harness.servers import Server, Servers
-from bench.tests.small import small
-
-SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
+from bench.tests.small import answered, small
 
 
 def rounds(old_us: Sequence[float], new_us: Sequence[float]) -> Results:
@@ -112,7 +109,7 @@ def test_each_build_is_measured_by_itself_in_one_server(
         (paired.OLD, old_build.name),
     ):
         build = paired.Build(servers, name)
-        assert build.measure(case, SHORT)[paired.FIGURE] > 0
+        assert answered(build, case)[paired.FIGURE] > 0
         server = build.database_server(case)
         assert mapped(server) == {file}
         processes.add(server.pid)
