@@ -237,7 +237,7 @@ class MariaDB:
         Raises pymysql.err.MySQLError.
         """
         with self._session_lock:
-            if self._session is None:
+            if self._session is None or not self._session.open:  # what cut a statement closed it
                 self._session = self.connect()
             with self._session.cursor() as cursor:
                 if database is not None:
