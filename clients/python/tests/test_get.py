@@ -93,19 +93,43 @@ def test_no_interrupt_of_a_get_takes_the_next_out_of_step(
     assert set(got) == {("1", *nothing)}
 
 
-def test_a_handler_may_get_a_row_within_a_get(connected: Connected) -> None:
-    """Of the same connection. Each has its own row."""
-    users = connected(echo_keys).table("user", ["id"])
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_handler_may_get_a_row_within_a_get(connected: Connected, is_lost: bool) -> None:
+    """Of the same connection. Each has its own row, also where a link has to be made for it first."""
+    one = connected(echo_keys)
+    users = one.table("user", ["id"])
     got: list[rowsocket.Row | None] = []
+
+    def get() -> None:
+        if is_lost and one._link is not None:
+            one._link.close()
+        got.append(users.get(1))
 
     def get_another() -> None:
         assert users.get(2) == ("2",)
 
     step = 0
-    for step in interrupted_at_each_step(lambda: got.append(users.get(1)), get_another, STEPS_OF):
+    for step in interrupted_at_each_step(get, get_another, {_session.__file__} if is_lost else STEPS_OF):
         assert users.get(3) == ("3",), f"at step {step}"
     assert step > 50
     assert got == [("1",)] * (step + 2)  # also the first one, and the last one
+
+
+def test_a_handler_may_get_a_row_while_much_is_sent(connected: Connected) -> None:
+    """More than the socket takes at once."""
+    one = connected(echo_keys)
+    users = one.table("user", ["id"])
+    keys = [str(number).zfill(_link.UNANSWERED_BYTES // 2) for number in range(3)]
+
+    def get_all() -> None:
+        with one.pipeline() as pipeline:
+            rows = [pipeline.get(users, key) for key in keys]
+        assert [row.result() for row in rows] == [(key,) for key in keys]
+
+    step = 0
+    for step in interrupted_at_each_step(get_all, lambda: users.get(2), {_link.__file__}):
+        assert users.get(3) == ("3",), f"at step {step}"
+    assert step > 20
 
 
 @pytest.mark.timeout(TIMEOUT_S)

@@ -127,7 +127,44 @@ class StandIn:
 
 
 def test_a_stand_in_for_a_socket_is_polled(monkeypatch: pytest.MonkeyPatch) -> None:
-    create = socket.create_connection
-    monkeypatch.setattr(socket, "create_connection", lambda *words: StandIn(create(*words)))
+    connect_to = _link._connect_to
+    monkeypatch.setattr(_link, "_connect_to", lambda *words: StandIn(connect_to(*words)))
     with FakeServer(echo_keys) as server, rowsocket.connect(port=server.port, text=True) as one:
         assert one.open_index("app", "user", ["id"]).get(1) == ("1",)
+
+
+class Dialled:
+    """What the client is told of the host's addresses: each but the last keeps it waiting in vain."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, port: int, count: int) -> None:
+        self.timeouts_s: list[float] = []
+        self._left = count
+        self._connect_to = _link._connect_to
+        address = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [address] * count)
+        monkeypatch.setattr(_link, "_connect_to", self._connect)
+
+    def _connect(self, family: int, address: Any, timeout_s: float) -> socket.socket:
+        self.timeouts_s.append(timeout_s)
+        self._left -= 1
+        if self._left > 0:
+            raise socket.timeout
+        return self._connect_to(family, address, timeout_s)
+
+
+def test_the_addresses_of_a_host_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of three would have had all of it."""
+    with FakeServer(echo_keys) as server:
+        dialled = Dialled(monkeypatch, server.port, count=3)
+        with rowsocket.connect("many.example", server.port, timeout=60.0, text=True) as one:
+            assert one.open_index("app", "user", ["id"]).get(1) == ("1",)
+    assert len(dialled.timeouts_s) == 3
+    assert all(timeout_s <= most for timeout_s, most in zip(dialled.timeouts_s, (20.0, 30.0, 60.0)))
+
+
+def test_the_last_address_tells_why_there_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        Dialled(monkeypatch, unused.getsockname()[1], count=2)
+        with pytest.raises(rowsocket.ConnectionLost, match="refused"):
+            rowsocket.connect("many.example", timeout=60.0)

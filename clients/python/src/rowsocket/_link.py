@@ -224,7 +224,7 @@ class Link:
                 return
         rest = memoryview(data)[sent:]
         while rest:
-            readable, writable = _ready(self._socket, True, deadline.remaining_s())
+            readable, writable = self._ready(True, deadline)
             if readable:
                 self._receive_polled(deadline)
             if writable:
@@ -242,7 +242,7 @@ class Link:
                 pass
             except ssl.SSLWantReadError:
                 for_write = False
-            readable, _ = _ready(stream, for_write, deadline.remaining_s())
+            readable, _ = self._ready(for_write, deadline)
             if readable:
                 with contextlib.suppress(ssl.SSLWantReadError):
                     self._feed(stream.recv(RECEIVE_BYTES))
@@ -272,16 +272,25 @@ class Link:
         except (BlockingIOError, ssl.SSLWantReadError):  # nothing, or less than a record of TLS
             return
         except ssl.SSLWantWriteError:  # TLS answers something of its own first
-            _ready(self._socket, True, deadline.remaining_s())
+            self._ready(True, deadline)
             return
         self._feed(data)
 
-    def _stand(self) -> None:
-        """Raise ConnectionLost where a signal's handler, which came in the middle of a call, has closed this
-        link to have one of its own. The number of the file may be that one's now.
+    def _ready(self, for_write: bool, deadline: Deadline) -> tuple[bool, bool]:
+        """Whether the socket is readable (or has ended) and, if asked, writable. Waits until one of them is
+        true, if that takes no longer than LONGEST_WAIT_S.
         """
-        if self._socket.fileno() < 0:
+        remaining_s = deadline.remaining_s()
+        return _ready(self._stand(), for_write, LONGEST_WAIT_S if remaining_s is None else remaining_s)
+
+    def _stand(self) -> int:
+        """The number of the socket's file. Raises ConnectionLost where a signal's handler, which came in the
+        middle of a call, has closed this link to have one of its own. The number may be that one's now.
+        """
+        number = self._socket.fileno()
+        if number < 0:
             raise ConnectionLost("interrupted", self._options.where())
+        return number
 
     def _feed(self, data: bytes) -> None:
         if not data:
@@ -382,7 +391,7 @@ def _wait_in_receive(connected: socket.socket, can: bool) -> bool:
 
 def _connect(options: Options, deadline: Deadline) -> socket.socket:
     context = options.tls_context  # may raise, where a file of it is missing
-    connected = _connect_plain(options, deadline.remaining_s())
+    connected = _connect_plain(options, deadline)
     if context is None:
         return connected
     try:
@@ -393,30 +402,43 @@ def _connect(options: Options, deadline: Deadline) -> socket.socket:
         raise
 
 
-def _connect_plain(options: Options, timeout_s: float | None) -> socket.socket:
-    if options.unix_socket is None:
-        connected = socket.create_connection((options.host, options.port), timeout_s)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connected
-    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _connect_plain(options: Options, deadline: Deadline) -> socket.socket:
+    if options.unix_socket is not None:
+        return _connect_to(socket.AF_UNIX, options.unix_socket, deadline.remaining_s())
+    addresses = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
+    while True:
+        # Not socket.create_connection: that gives each address the whole time.
+        remaining_s = deadline.remaining_s()
+        part_s = None if remaining_s is None else remaining_s / len(addresses)
+        family, _, _, _, address = addresses.pop(0)
+        try:
+            connected = _connect_to(family, address, part_s)
+        except OSError:
+            if not addresses:
+                raise
+        else:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connected
+
+
+def _connect_to(family: int, address: Any, timeout_s: float | None) -> socket.socket:
+    connected = socket.socket(family, socket.SOCK_STREAM)
     try:
         connected.settimeout(timeout_s)
-        connected.connect(options.unix_socket)
+        connected.connect(address)
     except BaseException:
         connected.close()
         raise
     return connected
 
 
-def _ready(waiting: socket.socket, for_write: bool, timeout_s: float | None) -> tuple[bool, bool]:
-    """Wait until the socket is readable (or has ended) or, if asked, writable. Both False after `timeout_s`
-    seconds, or before if those are many.
-    """
-    timeout_s = LONGEST_WAIT_S if timeout_s is None else min(timeout_s, LONGEST_WAIT_S)
+def _ready(file_number: int, for_write: bool, timeout_s: float) -> tuple[bool, bool]:
+    timeout_s = min(timeout_s, LONGEST_WAIT_S)
     if not hasattr(select, "poll"):
-        readable, writable, _ = select.select([waiting], [waiting] if for_write else [], [], timeout_s)
+        files = [file_number]
+        readable, writable, _ = select.select(files, files if for_write else [], [], timeout_s)
         return bool(readable), bool(writable)
     poll = select.poll()
-    poll.register(waiting, select.POLLIN | (select.POLLOUT if for_write else 0))
+    poll.register(file_number, select.POLLIN | (select.POLLOUT if for_write else 0))
     events = sum(event for _, event in poll.poll(timeout_s * 1000))
     return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)

@@ -227,7 +227,7 @@ class _Opening:
         self, opened: _Opened, description: IndexDescription[Any], by_tokens: dict[bytes, _Opened] | None
     ) -> None:
         self.pending: Pending[None] = Pending(Request(description, b"", False, _nothing))
-        self._opened = opened
+        self.opened = opened
         self._description = description
         self._by_tokens = by_tokens
         """The session's indexes, of which one that can not be opened is none; None if it is open."""
@@ -235,7 +235,7 @@ class _Opening:
     def _take(self, reply: Reply) -> None:
         self.pending._take(reply)
         if self.pending.error is None:
-            _take_types(self._opened, reply, self._description)
+            _take_types(self.opened, reply, self._description)
         else:
             self._forget()
 
@@ -246,8 +246,8 @@ class _Opening:
     def _forget(self) -> None:
         error, tokens = self.pending.error, self._description.open_tokens
         if self._by_tokens is not None and isinstance(error, RowSocketError):
-            self._opened.error = error
-            if self._by_tokens.get(tokens) is self._opened:
+            self.opened.error = error
+            if self._by_tokens.get(tokens) is self.opened:
                 del self._by_tokens[tokens]
 
 
@@ -274,12 +274,21 @@ class Session:
 
         again  also if it is open, for its types. If the server refuses, the index goes on as it was
         """
-        tokens = description.open_tokens
-        opened = self._opened.get(tokens)
+        opened = self._opened.get(description.open_tokens)
         if opened is not None and not again:
             done: Pending[None] = Pending(Request(description, b"", False, _nothing))
             done._take(Reply(0, 1, []))
             return b"", done
+        data, opening = self._ask_to_open(description, opened)
+        return data, opening.pending
+
+    def _ask_to_open(
+        self, description: IndexDescription[Any], opened: _Opened | None
+    ) -> tuple[bytes, _Opening]:
+        """The same of an index that is open, for its types, or of a new one. A signal's handler may end the
+        session meanwhile: then the new one is not among those of the session, and has the error.
+        """
+        tokens = description.open_tokens
         if opened is None:
             opened = _Opened(self._ids.id_of(description), len(description.columns))
             opening = _Opening(opened, description, self._opened)
@@ -288,7 +297,7 @@ class Session:
         opened.asked_s = time.monotonic()
         self._awaiting.append(opening)
         self._opened[tokens] = opened  # last: a Ctrl-C before it leaves no index that was never asked for
-        return b"P\t%d\t%s\n" % (opened.id, tokens), opening.pending
+        return b"P\t%d\t%s\n" % (opened.id, tokens), opening
 
     def ask_new_types(self, altered: Sequence[Pending[Any]]) -> tuple[bytes, Pending[None]]:
         """For requests that failed with `OtherTypes`: the bytes that ask for the types again, and the last of
@@ -321,11 +330,10 @@ class Session:
                 lines.append(request.tail + b"\n")
                 continue
             opened = self._opened.get(description.open_tokens)
-            if opened is None:
-                openings.append(self.open(description)[0])
-                opened = self._opened[description.open_tokens]
-            elif now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders:
-                openings.append(self.open(description, again=True)[0])
+            if opened is None or (now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders):
+                data, opening = self._ask_to_open(description, opened)
+                openings.append(data)
+                opened = opening.opened
             pending._opened = opened
             lines.append(b"%d\t%s\n" % (opened.id, request.tail))
         self._awaiting.extend(pendings)
@@ -366,9 +374,10 @@ class Session:
         nothing else will be answered. That is a TransportError, or what a signal's handler raises.
         """
         for reply in self._parser.feed(data):
-            if not self._awaiting:
-                raise ProtocolError("reply", "a reply that nothing asked for")
-            awaiting = self._awaiting.popleft()
+            try:
+                awaiting = self._awaiting.popleft()
+            except IndexError:  # not asked before: a signal's handler may call `fail` in between
+                raise ProtocolError("reply", "a reply that nothing asked for") from None
             try:
                 awaiting._take(reply)
             except BaseException:  # it is without its result: `fail` has to tell it
