@@ -27,12 +27,14 @@ def gate(database: Database) -> Iterator[None]:
         session.execute("SELECT RELEASE_LOCK('gate')")
 
 
+def is_at_gate(server: MariaDB) -> bool:
+    """Whether a trigger waits at the gate. (This needs no room in tmpdir.)"""
+    return any(state == "User lock" for *_, state, _, _ in server.sql("SHOW PROCESSLIST"))
+
+
 def wait_at_gate(server: MariaDB) -> None:
-    """Wait until a trigger waits at the gate. (This needs no room in tmpdir.)"""
-    server.wait_until(
-        "waits at the gate",
-        lambda: any(state == "User lock" for *_, state, _, _ in server.sql("SHOW PROCESSLIST")),
-    )
+    """Wait until a trigger waits at the gate. (The same.)"""
+    server.wait_until("waits at the gate", lambda: is_at_gate(server))
 
 
 def with_gated_table(database: Database) -> None:
