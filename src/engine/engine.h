@@ -29,6 +29,7 @@
 
 #include "engine/authenticator.h"
 #include "engine/selection.h"
+#include "engine/work.h"
 #include "request/counters.h"
 #include "request/error.h"
 #include "request/request.h"
@@ -241,7 +242,7 @@ class Session {
   virtual Error commit() = 0;
   /// Commit, hold nothing that others wait for, and let the request that did lasting work go on: it still
   /// must not run again. What begins from here on waits in place, for a table limits::table_wait_ms at a
-  /// time, until the next commit or rollback. `stop_request` is meant for the request also while it commits.
+  /// time, until the next commit or rollback. `stop` is meant for the request also while it commits.
   virtual Error commit_and_go_on() = 0;
   /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the
   /// next commit.
@@ -271,17 +272,18 @@ class Session {
 
   /// Whether a session that was told to be patient waits in place. Else it must not be asked to.
   [[nodiscard]] virtual bool can_be_patient() const { return true; }
-  /// The request under way is to fail soon, also where it waits for a lock. From any thread. Where none is
-  /// under way, nothing happens.
-  virtual void stop_request() {}
-  /// While `keeps` is true no `stop_request` ends anything, and an earlier one is over: what the session does
-  /// is not one client's alone. (Who asks for a stop asks again as long as it matters.) For the session's
-  /// thread.
-  virtual void keep_stops_off(bool /*keeps*/) {}
-  /// From any thread.
-  [[nodiscard]] virtual bool keeps_stops_off() const { return false; }
-  /// No `stop_request` comes any more for the request that has ended: the commit is not to hear of an earlier
-  /// one.
+  /// What the session does from here on is this client's: a request that runs again, say. nullptr: it is not
+  /// one client's alone. A stop of what it did before is over.
+  virtual void work_for(const Presence* /*client*/) {}
+  /// From here on it is that of the request under way, again.
+  virtual void work_for_request() {}
+  /// From any thread. The client lives as long as the session works for it.
+  [[nodiscard]] virtual Work work() const { return {}; }
+  /// If that is what the session still does, it is to fail soon, also where it waits for a lock. From any
+  /// thread. Where no request is under way, nothing happens: who asks for a stop asks again as long as it
+  /// matters.
+  virtual void stop(const Work& /*work*/) {}
+  /// No `stop` comes any more for the request that has ended: the commit is not to hear of an earlier one.
   virtual void forget_stop() {}
   /// The request under way is to fail soon with Reason::row_locked, if it waits for a row in place, and
   /// another session waits for a table, or for the whole host, that the request holds. From any thread.

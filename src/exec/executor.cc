@@ -341,11 +341,11 @@ void Executor::finish(Job&& job, bool is_staged) {
     if (transaction_.is_lost()) [[unlikely]] {
       write_.end();  // what runs again is not it alone
       note_undone();
-      staging_.replay_if_lost(true);
+      staging_.replay_if_lost();
     } else if (transaction_.is_full()) {
       write_.end();  // the commit takes long, if anything does
       const uint64_t work_us = session_.work_in_commits_us();
-      staging_.settle(true);
+      staging_.settle();
       work_in_commits_us_ += session_.work_in_commits_us() - work_us;
     }
     return;

@@ -18,19 +18,12 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "engine/work.h"
 #include "request/error.h"
 
 namespace rowsocket::exec {
 
-/// The other side of a connection, as the thread that executes a request of it may ask.
-class Presence {
- public:
-  virtual ~Presence() = default;
-  /// The client will send nothing more: it has closed the connection, or its side of it.
-  [[nodiscard]] virtual bool is_gone() const = 0;
-  /// Numeric; empty = it came through a unix socket. May throw std::bad_alloc.
-  [[nodiscard]] virtual std::string address() const { return {}; }
-};
+using engine::Presence;
 
 /// The tries of a request that were given up.
 struct GivenUp {

@@ -250,26 +250,40 @@ class ForAll {
  public:
   ForAll(engine::Session& session, bool is_something_staged)
       : session_(is_something_staged ? &session : nullptr) {
-    keep_stops_off(true);
+    if (session_ != nullptr) {
+      session_->work_for(nullptr);
+    }
   }
-  ~ForAll() { keep_stops_off(false); }
+  ~ForAll() {
+    if (session_ != nullptr) {
+      session_->work_for_request();
+    }
+  }
   ForAll(const ForAll&) = delete;
   ForAll& operator=(const ForAll&) = delete;
 
  private:
-  void keep_stops_off(bool keeps) {
-    if (session_ != nullptr) {
-      session_->keep_stops_off(keeps);
-    }
-  }
-
   engine::Session* session_;
+};
+
+/// A request that runs again runs as long as its own client is there. Its commit is not to be stopped, as
+/// that of its first run is not.
+class ForClient {
+ public:
+  ForClient(engine::Session& session, const Client& client) : session_(session) {
+    session_.work_for(client.presence);
+  }
+  ~ForClient() { session_.work_for(nullptr); }
+  ForClient(const ForClient&) = delete;
+  ForClient& operator=(const ForClient&) = delete;
+
+ private:
+  engine::Session& session_;
 };
 
 }  // namespace
 
-void Staging::settle(bool last_is_under_way) {
-  last_is_under_way_ = last_is_under_way || is_patient_;
+void Staging::settle() {
   const ForAll for_all(session_, !staged_.empty());
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();
@@ -301,11 +315,10 @@ void Staging::give_up() {
   forget();
 }
 
-void Staging::replay_if_lost(bool last_is_under_way) {
+void Staging::replay_if_lost() {
   if (!transaction_.is_lost()) [[likely]] {
     return;
   }
-  last_is_under_way_ = last_is_under_way;
   const ForAll for_all(session_, !staged_.empty());
   if (transaction_.may_run_again()) {
     transaction_.roll_back();
@@ -355,10 +368,10 @@ void Staging::remake(Job& job) {
   if (job.out().failed() || job.is_put_back()) {
     return;
   }
-  if (last_is_under_way_ && &job == &staged_.back()) {
-    session_.keep_stops_off(false);  // its own client may go
-  }
   job.stays = job.request->changes_state;
+  if (job.client->is_killed()) [[unlikely]] {
+    job.refuse(ErrorCode::client_gone);
+  }
   if (job.can_run()) {
     run_alone_until_done(job);
   }
@@ -384,16 +397,22 @@ void Staging::run_alone_until_done(Job& job) {
   }
 }
 
+Begin Staging::run_in_transaction_of_its_own(Job& job) {
+  const ForClient for_client(session_, *job.client);
+  const Begin begin = run(job);
+  if (begin != Begin::commit_first) [[likely]] {
+    return begin;
+  }
+  transaction_.roll_back();  // there is nothing in it but what the request began itself
+  return run_as_first(job);
+}
+
 /// Run and commit one request, or put it back. False if it lost its transaction: `outcome` says how, and
 /// another try may do better.
 bool Staging::run_alone(Job& job) {
   const bool parted_rows = job.parts_rows;  // a failure may ask for it
   job.outcome = {};
-  Begin begin = run(job);
-  if (begin == Begin::commit_first) [[unlikely]] {
-    transaction_.roll_back();  // there is nothing in the transaction but what the request began itself
-    begin = run_as_first(job);
-  }
+  const Begin begin = run_in_transaction_of_its_own(job);
   if (begin == Begin::wait) {
     static_cast<void>(put_back(job));  // else its time is over, and the outcome is its answer
     transaction_.roll_back();
@@ -421,6 +440,7 @@ bool Staging::run_alone(Job& job) {
 }
 
 void Staging::redo_alone(Job& job) {
+  const ForAll for_all(session_, true);
   transaction_.roll_back();
   counters_.add(Counter::replays);
   job.out().truncate(job.reply_begin);

@@ -160,13 +160,11 @@ class Staging {
   void stage(Job&& job);
 
   /// End the transaction, and make every reply so far final.
-  /// `last_is_under_way`: the last one that is staged is the request under way, which runs as long as its
-  /// client is there. All others run on.
-  void settle(bool last_is_under_way = false);
+  void settle();
   /// For a bug of ours the answers are not known: undo all, at the cost of the connections.
   void give_up();
   /// After a request: if the transaction was lost, bring what was staged to its answers without it.
-  void replay_if_lost(bool last_is_under_way = false);
+  void replay_if_lost();
   /// A job that nothing is staged around lost its transaction: there is only itself to run again.
   void redo_alone(Job& job);
 
@@ -183,6 +181,7 @@ class Staging {
   void remake(Job& job);
   void run_alone_until_done(Job& job);
   [[nodiscard]] bool run_alone(Job& job);
+  [[nodiscard]] engine::Begin run_in_transaction_of_its_own(Job& job);
   void keep_generated_ids(const Job& job);
   [[nodiscard]] bool put_back_for(Job& job, uint64_t timeout_ms);
   void put_back_for_thread(Job& job);
@@ -197,8 +196,7 @@ class Staging {
   RequestTrail& trail_;
   uint64_t now_ms_ = 0;
   bool is_patient_ = false;
-  std::vector<Job> staged_;         ///< in order of execution
-  bool last_is_under_way_ = false;  ///< see `settle`
+  std::vector<Job> staged_;  ///< in order of execution
 };
 
 }  // namespace rowsocket::exec

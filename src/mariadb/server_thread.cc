@@ -131,19 +131,29 @@ void ServerThread::weaken_kill() {
 /// The server forgets whatever stands there when it comes to it, and so a stop that came behind what we have
 /// seen. A connection of SQL hears of the stop by its socket, which the server closes. A session of ours has
 /// none.
-void ServerThread::stop_request() {
+void ServerThread::stop(const engine::Work& work) {
   const MutexLock lock(stops_);
-  if (!keeps_stops_off_) {
+  if (work.number == work_.number) {
     was_told_to_stop_ = true;
     try_awake(thd_, KILL_QUERY);
   }
 }
 
-/// A KILL QUERY of SQL is meant for whatever the thread does: it stays.
-void ServerThread::keep_stops_off(bool keeps) {
+void ServerThread::work_for(const engine::Presence* client) {
   const MutexLock lock(stops_);
-  keeps_stops_off_ = keeps;
-  if (keeps && std::exchange(was_told_to_stop_, false) && thd_->killed == KILL_QUERY) [[unlikely]] {
+  work_.begin(client);
+  forget_stop_of_earlier_work();
+}
+
+void ServerThread::work_for_request() {
+  const MutexLock lock(stops_);
+  work_.begin_request();
+  forget_stop_of_earlier_work();
+}
+
+/// A KILL QUERY of SQL is meant for whatever the thread does: it stays.
+void ServerThread::forget_stop_of_earlier_work() {
+  if (std::exchange(was_told_to_stop_, false) && thd_->killed == KILL_QUERY) [[unlikely]] {
     forget_kill();
   }
 }

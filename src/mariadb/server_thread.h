@@ -122,12 +122,13 @@ class ServerThread {
   }
   /// The same of what it is doing alone. Between two commands nothing happens. Who asks is not kept waiting,
   /// and asks again as long as it matters.
-  void stop_request();
-  /// See engine::Session.
-  void keep_stops_off(bool keeps);
-  [[nodiscard]] bool keeps_stops_off() const {
+  void stop(const engine::Work& work);
+  // See engine::Session.
+  void work_for(const engine::Presence* client);
+  void work_for_request();
+  [[nodiscard]] engine::Work work() const {
     const MutexLock lock(stops_);
-    return keeps_stops_off_;
+    return work_;
   }
   void forget_stop();
   /// It was told to end altogether: not the request alone.
@@ -161,6 +162,7 @@ class ServerThread {
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
   void forget_user_variables();
+  void forget_stop_of_earlier_work() ROWSOCKET_REQUIRES(stops_);
 
   struct Memory {
     explicit Memory(THD* thd);
@@ -193,8 +195,8 @@ class ServerThread {
   bool keeps_variables_ = false;
   std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
   mutable Mutex stops_;                  ///< taken before the server's own
-  bool keeps_stops_off_ ROWSOCKET_GUARDED_BY(stops_) = false;
-  bool was_told_to_stop_ ROWSOCKET_GUARDED_BY(stops_) = false;  ///< by `stop_request`, and not since then
+  engine::Work work_ ROWSOCKET_GUARDED_BY(stops_);
+  bool was_told_to_stop_ ROWSOCKET_GUARDED_BY(stops_) = false;  ///< by `stop`, and not since then
 };
 
 }  // namespace rowsocket::mariadb

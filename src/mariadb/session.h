@@ -120,9 +120,10 @@ class Session final : public engine::Session {
 
   /// A cluster's transactions give way to those of other nodes: they are not kept waiting.
   [[nodiscard]] bool can_be_patient() const override { return !galera_.is_on(); }
-  void stop_request() override { thread_.stop_request(); }
-  void keep_stops_off(bool keeps) override { thread_.keep_stops_off(keeps); }
-  [[nodiscard]] bool keeps_stops_off() const override { return thread_.keeps_stops_off(); }
+  void work_for(const engine::Presence* client) override { thread_.work_for(client); }
+  void work_for_request() override { thread_.work_for_request(); }
+  [[nodiscard]] engine::Work work() const override { return thread_.work(); }
+  void stop(const engine::Work& work) override { thread_.stop(work); }
   void forget_stop() override { thread_.forget_stop(); }
   void give_way() override { thread_.row_waits().give_way(); }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Requests that go on beside their loop, since another thread has taken it: whether somebody still waits for
-// them, and which of them are long. A walk asks that by itself, every few rows. This is for all else: a
-// trigger that sleeps, a row that takes long.
+// Turns that go on beside their loop, since another thread has taken it: whether somebody still waits for the
+// request under way, and whether it is long. A walk asks that by itself, every few rows. This is for all else:
+// a trigger that sleeps, a row that takes long.
 //
 //   stand-in        make_room · take the loop · add
-//   ticker                                          stop_those_gone, note_long
-//   stuck thread                                                      remove · commit · give back
+//   ticker                                          stop_those_gone, note_long ...
+//   stuck thread                                         end_request · commit · remove · give back
 //
 // Thread-safe.
 #pragma once
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,67 +26,88 @@
 
 namespace rowsocket::server {
 
-class AdriftRequests {
+class AdriftTurns {
  public:
-  struct Request {
-    const exec::Presence* client;
+  struct Adrift {
     engine::Session* session;
-    const exec::WriteUnderWay* write;
-    uint64_t since_us;        ///< when the loop was taken from it
-    bool was_gone = false;    ///< the client, when it was looked for last, and the request was under way
-    bool is_stopped = false;  ///< it was told to stop
-    uint64_t noted_us = 0;    ///< see exec::WriteUnderWay::note_longer
+    uint64_t since_us;  ///< when the loop was taken from it
+    /// Of the request under way; nullptr = none is any more: the turn commits.
+    const engine::Presence* client = nullptr;
+    const exec::WriteUnderWay* write = nullptr;
+    uint64_t noted_us = 0;  ///< see exec::WriteUnderWay::note_longer
+    /// The work that was under way, and whose client had gone, when that was looked at last.
+    std::optional<uint64_t> left_work = {};
+    bool is_stopped = false;  ///< something in it was told to stop
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.
   void make_room() {
     const MutexLock lock(mutex_);
-    if (requests_.size() == requests_.capacity()) {
-      requests_.reserve(2 * requests_.size() + 1);
+    if (turns_.size() == turns_.capacity()) {
+      turns_.reserve(2 * turns_.size() + 1);
     }
   }
-  /// What the session executes for this client. All three stay until `remove`.
-  void add(const exec::Presence& client, engine::Session& session, const exec::WriteUnderWay& write,
-           uint64_t now_us) {
+  /// All that it names stays until `remove`, or `end_request`.
+  void add(const Adrift& adrift) {
     const MutexLock lock(mutex_);
-    requests_.push_back({&client, &session, &write, now_us});
+    turns_.push_back(adrift);
   }
-  /// The session's request has ended, which was added before.
-  [[nodiscard]] Request remove(const engine::Session& session) {
+  /// The request under way has ended; the turn that was added goes on. Those that run again in its commit are
+  /// their own clients'.
+  void end_request(const engine::Session& session) {
     const MutexLock lock(mutex_);
-    const auto found = std::find_if(requests_.begin(), requests_.end(),
-                                    [&](const Request& request) { return request.session == &session; });
-    if (!invariant(found != requests_.end(), "a request that went on beside its loop was added")) {
-      return {nullptr, nullptr, nullptr, 0};
+    const auto found = find(session);
+    if (invariant(found != turns_.end(), "a turn that went on beside its loop was added")) {
+      found->client = nullptr;
+      found->write = nullptr;
     }
-    const Request request = *found;
-    requests_.erase(found);
-    return request;
   }
-  /// Those that go on though their clients had gone when this was called last are told to stop. One that has
-  /// not come to where it hears of that is told again. What is committed before a request is no part of it.
+  /// The session's turn is over, which was added before.
+  Adrift remove(const engine::Session& session) {
+    const MutexLock lock(mutex_);
+    const auto found = find(session);
+    if (!invariant(found != turns_.end(), "a turn that went on beside its loop was added")) {
+      return {nullptr, 0};
+    }
+    const Adrift adrift = *found;
+    turns_.erase(found);
+    return adrift;
+  }
+  /// What goes on though its client had gone when this was called last is told to stop. What has not come to
+  /// where it hears of that is told again. What is committed before a request is no part of it.
   void stop_those_gone() {
     const MutexLock lock(mutex_);
-    for (Request& request : requests_) {
-      const bool is_gone = !request.session->keeps_stops_off() && request.client->is_gone();
-      if (std::exchange(request.was_gone, is_gone) && is_gone) {
-        request.session->stop_request();
-        request.is_stopped = true;
+    for (Adrift& turn : turns_) {
+      const engine::Work work = turn.session->work();
+      const engine::Presence* const client = work.whose(turn.client);
+      if (client == nullptr || !client->is_gone()) {
+        turn.left_work.reset();
+      } else if (std::exchange(turn.left_work, work.number) == work.number) {
+        turn.session->stop(work);
+        turn.is_stopped = true;
       }
     }
   }
   /// The writes that go on are known to take long before they are over.
   void note_long(exec::LongRequests& long_requests, uint64_t now_us) {
     const MutexLock lock(mutex_);
-    for (Request& request : requests_) {
-      request.noted_us =
-          request.write->note_longer(long_requests, request.since_us, now_us, request.noted_us);
+    for (Adrift& turn : turns_) {
+      if (turn.write != nullptr) {
+        turn.noted_us = turn.write->note_longer(long_requests, turn.since_us, now_us, turn.noted_us);
+      }
     }
   }
 
  private:
+  [[nodiscard]] std::vector<Adrift>::iterator find(const engine::Session& session)
+      ROWSOCKET_REQUIRES(mutex_) {
+    return std::find_if(turns_.begin(), turns_.end(),
+                        [&](const Adrift& turn) { return turn.session == &session; });
+  }
+
+ private:
   Mutex mutex_;
-  std::vector<Request> requests_ ROWSOCKET_GUARDED_BY(mutex_);
+  std::vector<Adrift> turns_ ROWSOCKET_GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "server/adrift_requests.h"
+#include "server/adrift_turns.h"
 
 #include <gtest/gtest.h>
 
@@ -11,84 +11,134 @@
 namespace rowsocket::server {
 namespace {
 
-struct Client final : exec::Presence {
+struct Client final : engine::Presence {
   [[nodiscard]] bool is_gone() const override { return gone; }
   bool gone = false;
 };
 
-TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
-  engine::memory::MemoryEngine engine;
-  const auto session = engine.create_session({});
-  const auto other = engine.create_session({});
-  const Client stays;
-  Client leaves;
-  const exec::WriteUnderWay write;
-  AdriftRequests adrift;
-  for (int count = 0; count < 2; ++count) {
-    adrift.make_room();
-    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session, write, 7);
-  }
-  leaves.gone = true;
-  adrift.stop_those_gone();
-  adrift.stop_those_gone();
-  const AdriftRequests::Request request = adrift.remove(*session);
-  EXPECT_TRUE(request.is_stopped);
-  EXPECT_EQ(request.since_us, 7);
-  EXPECT_FALSE(adrift.remove(*other).is_stopped);
-  const uint64_t broken_before = broken_invariants();
-  EXPECT_EQ(adrift.remove(*session).session, nullptr) << "it is not there any more";
-  EXPECT_EQ(broken_invariants(), broken_before + 1);
-}
-
-class GoneClientTest : public testing::Test {
+class AdriftTurnsTest : public testing::Test {
  protected:
-  GoneClientTest() {
-    client_.gone = true;
+  AdriftTurnsTest() { add(*session_, client_); }
+  void add(engine::Session& session, const Client& client) {
     adrift_.make_room();
-    adrift_.add(client_, *session_, write_, 7);
+    adrift_.add({.session = &session, .since_us = 1000, .client = &client, .write = &write_});
+  }
+  void look(int times = 1) {
+    for (int time = 0; time < times; ++time) {
+      adrift_.stop_those_gone();
+    }
   }
   bool is_stopped() { return adrift_.remove(*session_).is_stopped; }
 
   engine::memory::MemoryEngine engine_;
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
   Client client_;
-  const exec::WriteUnderWay write_;
-  AdriftRequests adrift_;
+  exec::WriteUnderWay write_;
+  AdriftTurns adrift_;
 };
 
-TEST_F(GoneClientTest, a_request_has_some_time_to_end_by_itself) {
-  adrift_.stop_those_gone();
+TEST_F(AdriftTurnsTest, what_a_client_asked_that_has_gone_is_stopped) {
+  const auto other = engine_.create_session({});
+  const Client stays;
+  add(*other, stays);
+  client_.gone = true;
+  look(2);
+  const AdriftTurns::Adrift turn = adrift_.remove(*session_);
+  EXPECT_TRUE(turn.is_stopped);
+  EXPECT_EQ(turn.since_us, 1000);
+  EXPECT_FALSE(adrift_.remove(*other).is_stopped);
+  const uint64_t broken_before = broken_invariants();
+  EXPECT_EQ(adrift_.remove(*session_).session, nullptr) << "it is not there any more";
+  EXPECT_EQ(broken_invariants(), broken_before + 1);
+}
+
+TEST_F(AdriftTurnsTest, a_request_has_some_time_to_end_by_itself) {
+  client_.gone = true;
+  look();
   EXPECT_FALSE(is_stopped());
 }
 
-TEST_F(GoneClientTest, a_commit_before_a_request_takes_none_of_its_time) {
-  adrift_.stop_those_gone();
-  session_->keep_stops_off(true);
-  adrift_.stop_those_gone();
-  session_->keep_stops_off(false);
-  adrift_.stop_those_gone();
+TEST_F(AdriftTurnsTest, a_commit_before_a_request_takes_none_of_its_time) {
+  client_.gone = true;
+  look();
+  session_->work_for(nullptr);
+  look(2);
+  session_->work_for_request();
+  look();
   EXPECT_FALSE(is_stopped());
 }
 
-TEST(AdriftRequests, a_write_is_known_to_take_long_before_it_is_over) {
+TEST_F(AdriftTurnsTest, a_commit_between_two_looks_takes_none_of_it_either) {
+  client_.gone = true;
+  look();
+  session_->work_for(nullptr);
+  session_->work_for_request();
+  look();
+  EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, a_request_that_runs_again_is_stopped_when_its_own_client_has_gone) {
+  Client another;
+  another.gone = true;
+  session_->work_for(&another);
+  look(2);
+  EXPECT_TRUE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, no_request_that_runs_again_is_stopped_when_another_client_has_gone) {
+  const Client another;
+  client_.gone = true;
+  session_->work_for(&another);
+  look(2);
+  EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, each_request_that_runs_again_has_some_time_to_end_by_itself) {
+  Client another;
+  another.gone = true;
+  for (int request = 0; request < 3; ++request) {
+    session_->work_for(&another);
+    look();
+  }
+  EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, a_request_that_has_ended_is_not_stopped) {
+  adrift_.end_request(*session_);
+  client_.gone = true;
+  look(2);
+  EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, one_that_runs_again_behind_it_is) {
+  adrift_.end_request(*session_);
+  client_.gone = true;
+  session_->work_for(&client_);
+  look(2);
+  EXPECT_TRUE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, a_write_is_known_to_take_long_before_it_is_over) {
   constexpr exec::LongRequests::Place place = 7;
-  engine::memory::MemoryEngine engine;
-  const auto session = engine.create_session({});
-  const Client client;
-  exec::WriteUnderWay write;
-  write.add(place);
+  write_.add(place);
   exec::LongRequests long_requests{1};
-  AdriftRequests adrift;
-  adrift.make_room();
-  adrift.add(client, *session, write, 1000);
   constexpr uint64_t long_us = limits::long_write_us_min;
-  adrift.note_long(long_requests, 1000 + long_us);
-  adrift.note_long(long_requests, 1001 + long_us);
+  adrift_.note_long(long_requests, 1000 + long_us);
+  adrift_.note_long(long_requests, 1001 + long_us);
   long_requests.note_commit(place, long_us);
   EXPECT_TRUE(long_requests.expects(place));
   long_requests.note_commit(place, limits::commit_behind_us_min);
   EXPECT_FALSE(long_requests.expects(place)) << "the same time counts once";
-  EXPECT_EQ(adrift.remove(*session).noted_us, long_us + 1);
+  EXPECT_EQ(adrift_.remove(*session_).noted_us, long_us + 1);
+}
+
+TEST_F(AdriftTurnsTest, a_write_that_has_ended_is_known_to_take_no_longer) {
+  constexpr exec::LongRequests::Place place = 7;
+  write_.add(place);
+  exec::LongRequests long_requests{1};
+  adrift_.end_request(*session_);
+  adrift_.note_long(long_requests, 1000 + limits::long_write_us_min);
+  EXPECT_EQ(adrift_.remove(*session_).noted_us, 0);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ namespace rowsocket::server {
 
 class Allotment;
 
-struct ClientConnection final : exec::Presence, Holder {
+struct ClientConnection final : engine::Presence, Holder {
   enum class State : uint8_t {
     reading,        ///< waits for bytes
     unreached,      ///< has bytes that the turn had no room for
@@ -117,7 +117,7 @@ struct ClientConnection final : exec::Presence, Holder {
   /// Nobody waits for what it asked. From any thread, while it stays with its owner.
   [[nodiscard]] bool is_gone() const override { return is_killed() || stream.is_gone(); }
   /// An administrator has ended it: it is to be closed, and nothing more is executed.
-  [[nodiscard]] bool is_killed() const { return life != nullptr && life->is_killed(); }
+  [[nodiscard]] bool is_killed() const override { return life != nullptr && life->is_killed(); }
   [[nodiscard]] std::string address() const override { return peer.host; }
 
   /// Without the memory for it there is no note.

@@ -18,7 +18,7 @@ namespace rowsocket::server {
 
 using State = ClientConnection::State;
 
-std::optional<TurnLoop::Adrift> TurnLoop::take_over(Turn& own) {
+AdriftTurns::Adrift TurnLoop::take_over(Turn& own) {
   world_.counters.add(Counter::hand_overs);
   const std::span<ClientConnection* const> members = turn_->members();
   const size_t reached = turn_->reached();
@@ -42,10 +42,12 @@ std::optional<TurnLoop::Adrift> TurnLoop::take_over(Turn& own) {
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
-  if (turn_->is_committing()) {
-    return std::nullopt;
+  AdriftTurns::Adrift adrift{&turn_->session(), world_.clock.now_us()};
+  if (!turn_->is_committing()) {
+    adrift.client = members[reached];
+    adrift.write = &turn_->write_under_way();
   }
-  return Adrift{*members[reached], turn_->session(), turn_->write_under_way()};
+  return adrift;
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {

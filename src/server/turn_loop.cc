@@ -241,9 +241,12 @@ void TurnLoop::stop_killed() {
   if (!token_.pin()) {
     return;
   }
-  const bool is_killed = !turn_->is_committing() && turn_->members()[turn_->reached()]->is_killed();
+  const engine::Work work = turn_->session().work();
+  const engine::Presence* const client =
+      work.whose(turn_->is_committing() ? nullptr : turn_->members()[turn_->reached()]);
+  const bool is_killed = client != nullptr && client->is_killed();
   if (is_killed) {
-    turn_->session().stop_request();
+    turn_->session().stop(work);
   }
   token_.unpin(is_killed);
 }

@@ -37,6 +37,7 @@
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "request/settings.h"
+#include "server/adrift_turns.h"
 #include "server/bell.h"
 #include "server/carried_over.h"
 #include "server/commits_under_way.h"
@@ -105,16 +106,10 @@ class TurnLoop {
   [[nodiscard]] const LoopToken& token() const { return token_; }
   [[nodiscard]] LoginDesk& desk() { return desk_; }
   [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_.get(); }
-  /// What goes on in the turn from which the loop was taken.
-  struct Adrift {
-    ClientConnection& connection;
-    engine::Session& session;
-    const exec::WriteUnderWay& write;
-  };
   /// For the thread that has just taken the token from the turn under way. `own` is the thread's own turn,
-  /// with room for all connections. Until it returns, the other turn does not end. nullopt: the other turn
-  /// commits, and no request of it is under way.
-  std::optional<Adrift> take_over(Turn& own);
+  /// with room for all connections. Until it returns, the other turn does not end. Returns what goes on in
+  /// that.
+  AdriftTurns::Adrift take_over(Turn& own);
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
   /// For the same thread, in the middle of the request: what its turn did before is committed. Their

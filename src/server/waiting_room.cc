@@ -63,8 +63,13 @@ size_t WaitingRoom::stop_those_gone() {
   size_t stopped_count = 0;
   const MutexLock lock(mutex_);
   for (Guest& guest : guests_) {
-    if (guest.session != nullptr && !guest.session->keeps_stops_off() && guest.connection->is_gone()) {
-      guest.session->stop_request();
+    if (guest.session == nullptr) {
+      continue;
+    }
+    const engine::Work work = guest.session->work();
+    const engine::Presence* const client = work.whose(guest.connection);
+    if (client != nullptr && client->is_gone()) {
+      guest.session->stop(work);
       stopped_count += guest.is_stopped ? 0 : 1;
       guest.is_stopped = true;
     }

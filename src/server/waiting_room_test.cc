@@ -153,9 +153,9 @@ TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) 
   EXPECT_EQ(room.enter(*session_), guest_);
   EXPECT_EQ(room.stop_those_gone(), 0U);
   client.close();
-  session_->keep_stops_off(true);
+  session_->work_for(nullptr);
   EXPECT_EQ(room.stop_those_gone(), 0U) << "it commits: its request is over";
-  session_->keep_stops_off(false);
+  session_->work_for(guest_);
   EXPECT_EQ(room.stop_those_gone(), 1U);
   EXPECT_EQ(room.stop_those_gone(), 0U) << "it is counted already";
 }

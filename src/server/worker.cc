@@ -206,10 +206,14 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   await_hand_over();
   ClientConnection* const asked_last = turn.is_committing() ? nullptr : turn.members()[turn.reached()];
   if (asked_last != nullptr) {
-    end_request_adrift(hand, turn, *asked_last);
+    end_request_adrift(turn, *asked_last);
   }
   turn.keep_unsettled();
   turn.commit();
+  const bool was_stopped = adrift_.remove(turn.session()).is_stopped;
+  if (was_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
+    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
+  }
   turn.send_large_replies();
   turn.session().release_tables();
   turn.session().forget_selections();
@@ -221,12 +225,9 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
 }
 
 /// The request that took long, whose connection this is.
-void Worker::end_request_adrift(Hand& hand, Turn& turn, ClientConnection& connection) {
-  const AdriftRequests::Request request = adrift_.remove(turn.session());
+void Worker::end_request_adrift(Turn& turn, ClientConnection& connection) {
+  adrift_.end_request(turn.session());
   turn.session().forget_stop();  // the commit is not of that client alone
-  if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
-    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
-  }
   // In the drill, what goes on beside the loop is long.
   connection.note_beside(world_.is_drill ? limits::slice_us : turn.last_own_us());
 }
@@ -295,9 +296,7 @@ bool Worker::take_loop(Turn& turn) {
   if (stop_requested_.load() || !loop_.token().take(ticket)) {
     return false;
   }
-  if (const auto adrift = loop_.take_over(turn); adrift.has_value()) {
-    adrift_.add(adrift->connection, adrift->session, adrift->write, world_.clock.now_us());
-  }
+  adrift_.add(loop_.take_over(turn));
   return true;
 }
 

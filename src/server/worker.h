@@ -32,7 +32,6 @@
 #include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "request/protocol.h"
-#include "server/adrift_requests.h"
 #include "server/bell.h"
 #include "server/crew.h"
 #include "server/inbox.h"
@@ -126,7 +125,7 @@ class Worker {
   void give_back_settled(Turn& turn);
   void await_hand_over();
   void end_adrift(Hand& hand, Turn& turn, uint64_t owed_us);
-  void end_request_adrift(Hand& hand, Turn& turn, ClientConnection& connection);
+  void end_request_adrift(Turn& turn, ClientConnection& connection);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
@@ -161,7 +160,7 @@ class Worker {
   // Its threads, and how they find each other.
   Crew crew_;
   WaitingRoom waiting_room_;
-  AdriftRequests adrift_;
+  AdriftTurns adrift_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};

@@ -112,7 +112,7 @@ TEST_P(Interrupting, one_that_waits_for_a_table_fails_when_its_request_is_stoppe
   });
   host().await_patient_wait();
   do {  // it may be about to wait, and not hear of it
-    waiting.load()->stop_request();
+    waiting.load()->stop(waiting.load()->work());
   } while (done.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
   done.get();
   host().let_go();
@@ -154,40 +154,42 @@ TEST_P(InterruptingRowWaits, a_request_that_is_stopped_while_it_waits_fails_and_
     other.commit();
   });
   host().await_patient_wait();
-  waiting.load()->stop_request();
+  waiting.load()->stop(waiting.load()->work());
   client().session().rollback();
   is_free.set_value();
   done.get();
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 11, 3 cup 20, 4 box NULL");
 }
 
-TEST_P(InterruptingRowWaits, stops_that_are_kept_off_end_nothing_and_later_ones_do) {
+TEST_P(InterruptingRowWaits, a_stop_of_what_the_session_did_before_ends_nothing_and_a_later_one_does) {
   host().set_lock_timeouts_s(100'000);
   EXPECT_TRUE(client().set_stock("1", "21").ok());
   Somebody writer(host().engine(), Intent::write);
   std::atomic<Session*> waiting{nullptr};
+  Work before;
   std::promise<void> has_committed;
   std::promise<void> is_taken_again;
   std::future<void> done = writer.begins([&](Client& other) {
     other.session().set_patient(true);
+    before = other.session().work();
+    other.session().work_for(nullptr);
     waiting = &other.session();
-    other.session().keep_stops_off(true);
     EXPECT_TRUE(other.set_stock("1", "22").ok());
     other.commit();
-    other.session().keep_stops_off(false);
+    other.session().work_for_request();
     has_committed.set_value();
     is_taken_again.get_future().wait();
     EXPECT_FALSE(other.set_stock("1", "23").ok());
     other.session().rollback();
   });
   host().await_patient_wait();
-  waiting.load()->stop_request();
+  waiting.load()->stop(before);
   client().session().rollback();
   has_committed.get_future().wait();
   EXPECT_TRUE(client().set_stock("1", "24").ok());
   is_taken_again.set_value();
   do {  // it may be about to wait, and not hear of it
-    waiting.load()->stop_request();
+    waiting.load()->stop(waiting.load()->work());
   } while (done.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
   done.get();
   client().commit();

@@ -113,7 +113,7 @@ TEST_P(LastingWork, behind_a_commit_in_its_middle_it_can_be_stopped) {
   writer.does([&index](Client& other) {
     index = &other.open();
     insert_and_go_on(other);
-    other.session().stop_request();
+    other.session().stop(other.session().work());
   });
   host().hold_table("d.item");
   writer.does([&index](Client& other) {

@@ -67,12 +67,13 @@ class MemorySession final : public Session {
   [[nodiscard]] size_t kept_bytes() const override { return kept_bytes_.total(); }
   void forget_selections() override { bindings_.forget_others(nullptr); }
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
-  void stop_request() override;
-  void keep_stops_off(bool keeps) override;
-  [[nodiscard]] bool keeps_stops_off() const override {
+  void work_for(const Presence* client) override;
+  void work_for_request() override;
+  [[nodiscard]] Work work() const override {
     const MutexLock lock(state_.mutex);
-    return keeps_stops_off_;
+    return work_;
   }
+  void stop(const Work& work) override;
   void forget_stop() override;
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
@@ -193,7 +194,7 @@ class MemorySession final : public Session {
   std::vector<std::shared_ptr<Table>> written_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< in place
-  bool keeps_stops_off_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  Work work_ ROWSOCKET_GUARDED_BY(state_.mutex);
   bool commits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool commit_is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   /// While it waits, or waited last, or behind `commit_and_go_on`.

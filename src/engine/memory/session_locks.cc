@@ -40,9 +40,9 @@ bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Conditio
   return condition() && !is_told_to_stop();
 }
 
-void MemorySession::stop_request() {
+void MemorySession::stop(const Work& work) {
   const MutexLock lock(state_.mutex);
-  if (keeps_stops_off_) {
+  if (work.number != work_.number) {
     return;
   }
   commit_is_stopped_ = commits_;
@@ -52,10 +52,16 @@ void MemorySession::stop_request() {
   }
 }
 
-void MemorySession::keep_stops_off(bool keeps) {
+void MemorySession::work_for(const Presence* client) {
   const MutexLock lock(state_.mutex);
-  keeps_stops_off_ = keeps;
-  is_stopped_ = is_stopped_ && !keeps;
+  work_.begin(client);
+  is_stopped_ = false;
+}
+
+void MemorySession::work_for_request() {
+  const MutexLock lock(state_.mutex);
+  work_.begin_request();
+  is_stopped_ = false;
 }
 
 void MemorySession::forget_stop() {
