@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "base/mutex.h"
 #include "engine/engine.h"
 #include "exec/request_bounds.h"
@@ -35,8 +36,9 @@ class AdriftTurns {
     const engine::Presence* client = nullptr;
     const exec::WriteUnderWay* write = nullptr;
     uint64_t noted_us = 0;  ///< see exec::WriteUnderWay::note_longer
-    /// The work that was under way, and whose client had gone, when that was looked at last.
+    /// The work that was under way, and whose client had gone, when that was looked at last. And since when.
     std::optional<uint64_t> left_work = {};
+    uint64_t left_since_ms = 0;
     bool is_stopped = false;  ///< something in it was told to stop
   };
 
@@ -73,16 +75,22 @@ class AdriftTurns {
     turns_.erase(found);
     return adrift;
   }
-  /// What goes on though its client had gone when this was called last is told to stop. What has not come to
-  /// where it hears of that is told again. What is committed before a request is no part of it.
-  void stop_those_gone() {
+  /// To be called again and again. What goes on though its client has gone for a while, or was killed, is told
+  /// to stop. What has not come to where it hears of that is told again. What is committed before a request is
+  /// no part of it.
+  void stop_those_gone(uint64_t now_ms) {
     const MutexLock lock(mutex_);
     for (Adrift& turn : turns_) {
       const engine::Work work = turn.session->work();
       const engine::Presence* const client = work.whose(turn.client);
       if (client == nullptr || !client->is_gone()) {
         turn.left_work.reset();
-      } else if (std::exchange(turn.left_work, work.number) == work.number) {
+        continue;
+      }
+      if (std::exchange(turn.left_work, work.number) != work.number) {
+        turn.left_since_ms = now_ms;
+      }
+      if (now_ms - turn.left_since_ms >= limits::end_by_itself_ms || client->is_killed()) {
         turn.session->stop(work);
         turn.is_stopped = true;
       }

@@ -13,7 +13,9 @@ namespace {
 
 struct Client final : engine::Presence {
   [[nodiscard]] bool is_gone() const override { return gone; }
+  [[nodiscard]] bool is_killed() const override { return killed; }
   bool gone = false;
+  bool killed = false;
 };
 
 class AdriftTurnsTest : public testing::Test {
@@ -23,10 +25,11 @@ class AdriftTurnsTest : public testing::Test {
     adrift_.make_room();
     adrift_.add({.session = &session, .since_us = 1000, .client = &client, .write = &write_});
   }
-  void look(int times = 1) {
-    for (int time = 0; time < times; ++time) {
-      adrift_.stop_those_gone();
-    }
+  void look() { adrift_.stop_those_gone(now_ms_); }
+  void look_for(uint64_t ms) {
+    look();
+    now_ms_ += ms;
+    look();
   }
   bool is_stopped() { return adrift_.remove(*session_).is_stopped; }
 
@@ -35,6 +38,7 @@ class AdriftTurnsTest : public testing::Test {
   Client client_;
   exec::WriteUnderWay write_;
   AdriftTurns adrift_;
+  uint64_t now_ms_ = 5;
 };
 
 TEST_F(AdriftTurnsTest, what_a_client_asked_that_has_gone_is_stopped) {
@@ -42,7 +46,7 @@ TEST_F(AdriftTurnsTest, what_a_client_asked_that_has_gone_is_stopped) {
   const Client stays;
   add(*other, stays);
   client_.gone = true;
-  look(2);
+  look_for(limits::end_by_itself_ms);
   const AdriftTurns::Adrift turn = adrift_.remove(*session_);
   EXPECT_TRUE(turn.is_stopped);
   EXPECT_EQ(turn.since_us, 1000);
@@ -54,26 +58,32 @@ TEST_F(AdriftTurnsTest, what_a_client_asked_that_has_gone_is_stopped) {
 
 TEST_F(AdriftTurnsTest, a_request_has_some_time_to_end_by_itself) {
   client_.gone = true;
-  look();
+  look_for(limits::end_by_itself_ms - 1);
   EXPECT_FALSE(is_stopped());
+}
+
+TEST_F(AdriftTurnsTest, what_a_client_asked_that_was_killed_has_none) {
+  client_.gone = client_.killed = true;
+  look();
+  EXPECT_TRUE(is_stopped());
 }
 
 TEST_F(AdriftTurnsTest, a_commit_before_a_request_takes_none_of_its_time) {
   client_.gone = true;
   look();
   session_->work_for(nullptr);
-  look(2);
+  look_for(limits::end_by_itself_ms);
   session_->work_for_request();
-  look();
+  look_for(limits::end_by_itself_ms - 1);
   EXPECT_FALSE(is_stopped());
 }
 
 TEST_F(AdriftTurnsTest, a_commit_between_two_looks_takes_none_of_it_either) {
   client_.gone = true;
-  look();
+  look_for(limits::end_by_itself_ms - 1);
   session_->work_for(nullptr);
   session_->work_for_request();
-  look();
+  look_for(limits::end_by_itself_ms - 1);
   EXPECT_FALSE(is_stopped());
 }
 
@@ -81,7 +91,7 @@ TEST_F(AdriftTurnsTest, a_request_that_runs_again_is_stopped_when_its_own_client
   Client another;
   another.gone = true;
   session_->work_for(&another);
-  look(2);
+  look_for(limits::end_by_itself_ms);
   EXPECT_TRUE(is_stopped());
 }
 
@@ -89,7 +99,7 @@ TEST_F(AdriftTurnsTest, no_request_that_runs_again_is_stopped_when_another_clien
   const Client another;
   client_.gone = true;
   session_->work_for(&another);
-  look(2);
+  look_for(limits::end_by_itself_ms);
   EXPECT_FALSE(is_stopped());
 }
 
@@ -98,7 +108,7 @@ TEST_F(AdriftTurnsTest, each_request_that_runs_again_has_some_time_to_end_by_its
   another.gone = true;
   for (int request = 0; request < 3; ++request) {
     session_->work_for(&another);
-    look();
+    look_for(limits::end_by_itself_ms - 1);
   }
   EXPECT_FALSE(is_stopped());
 }
@@ -106,7 +116,7 @@ TEST_F(AdriftTurnsTest, each_request_that_runs_again_has_some_time_to_end_by_its
 TEST_F(AdriftTurnsTest, a_request_that_has_ended_is_not_stopped) {
   adrift_.end_request(*session_);
   client_.gone = true;
-  look(2);
+  look_for(limits::end_by_itself_ms);
   EXPECT_FALSE(is_stopped());
 }
 
@@ -114,7 +124,7 @@ TEST_F(AdriftTurnsTest, one_that_runs_again_behind_it_is) {
   adrift_.end_request(*session_);
   client_.gone = true;
   session_->work_for(&client_);
-  look(2);
+  look_for(limits::end_by_itself_ms);
   EXPECT_TRUE(is_stopped());
 }
 
