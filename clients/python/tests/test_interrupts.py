@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dis
+import inspect
 import itertools
 import sys
+import weakref
 from collections.abc import Container, Iterator
 from types import FrameType
 from typing import Any, Callable
@@ -68,6 +70,17 @@ def opens_and_is_left(peer: Peer) -> None:
 
 def opens_and_closes(peer: Peer) -> None:
     opens(peer)
+
+
+def test_no_code_of_python_runs_as_a_link_dies() -> None:
+    """What a handler raises in such code, the interpreter prints, and nobody gets."""
+    with (
+        FakeServer(lambda peer: peer.until_closed()) as server,
+        rowsocket.connect(port=server.port) as connection,
+    ):
+        callbacks = [reference.__callback__ for reference in weakref.getweakrefs(connection._link)]
+    assert callbacks
+    assert all(inspect.isbuiltin(callback) for callback in callbacks)
 
 
 def test_an_index_whose_opening_was_interrupted_has_its_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ class Link:
         """The same, if it is inside TLS."""
         self._watch = Watch(connected)
         self._last_used_s = time.monotonic()
-        _links.add(self)
+        _links.add(weakref.ref(self, _links.discard))
 
     @classmethod
     def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -345,15 +345,17 @@ class ShortWay:
         return result
 
 
-_links: weakref.WeakSet[Link] = weakref.WeakSet()
+_links: set[weakref.ref[Link]] = set()
+"""Not a WeakSet, which takes a link out by code of Python: what a signal's handler raises in that is lost."""
 
 
 def _close_copies() -> None:
     """In a child, after a fork: close its copies of the parent's sockets; the parent does not notice. Two
     processes that talk on one connection would get each other's answers.
     """
-    for link in list(_links):
-        link.close()
+    for link in [reference() for reference in _links]:
+        if link is not None:
+            link.close()
 
 
 if hasattr(os, "register_at_fork"):
