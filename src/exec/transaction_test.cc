@@ -2,26 +2,12 @@
 //
 // Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost
 // transaction costs nobody a request.
-#include "exec/executor_fixture.h"
+#include "exec/transaction_fixture.h"
 
 namespace rowsocket::exec {
 namespace {
 
 using testing::ElementsAre;
-
-class TransactionTest : public ExecutorTest {
- protected:
-  static Ask set_stock(const std::string& id, const std::string& stock) {
-    return Ask::find(0, {id}).update({stock});
-  }
-  static Ask add_stock(const std::string& id) { return Ask::find(0, {id}).add({"1"}); }
-  static Ask read(const std::string& id) { return Ask::find(0, {id}); }
-
-  const Error disk_full{ErrorCode::engine, 135};
-  const Error deadlock{ErrorCode::engine, 149};
-  Connection& one = shopper();
-  Connection& two = shopper();
-};
 
 TEST_F(TransactionTest, a_turn_commits_once) {
   turn(one, {add_stock("1"), add_stock("1"), add_stock("2")});
@@ -215,87 +201,6 @@ TEST_F(TransactionTest, a_lost_transaction_is_replayed_request_by_request) {
   EXPECT_EQ(stock("2"), "1");
   EXPECT_EQ(engine.commits_with_changes(), 3);
   EXPECT_EQ(count(Counter::errors_engine), 0);
-}
-
-struct There final : Presence {
-  [[nodiscard]] bool is_gone() const override { return killed; }
-  [[nodiscard]] bool is_killed() const override { return killed; }
-  bool killed = false;
-};
-
-/// Two clients that are there, each with a request; whose work each run, and each commit, is.
-class ReplayedWorkTest : public TransactionTest {
- protected:
-  ReplayedWorkTest() {
-    one.client.presence = &one_;
-    two.client.presence = &two_;
-    note_each_run();
-    note_each_commit();
-  }
-  void note_each_run() {
-    engine.on_next_request([this] {
-      work_.push_back(whose());
-      note_each_run();
-    });
-  }
-  void note_each_commit() {
-    engine.on_next_commit([this] {
-      work_.push_back("commit for " + whose());
-      note_each_commit();
-    });
-  }
-  [[nodiscard]] std::string whose() const {
-    const engine::Work work = session->work();
-    if (work.is_of_request) {
-      return "who asks";
-    }
-    return work.client == nullptr ? "all" : work.client == &one_ ? "one" : "two";
-  }
-
-  There one_;
-  There two_;
-  std::vector<std::string> work_;
-};
-
-TEST_F(ReplayedWorkTest, of_a_replay_each_request_is_its_own_clients_and_no_commit_is) {
-  engine.lose_transaction_at_write(2);
-  begin();
-  send(one, add_stock("1"));
-  send(two, add_stock("2"));
-  EXPECT_THAT(work_, ElementsAre("who asks", "who asks", "one", "commit for all", "two", "commit for all"));
-  end();
-  EXPECT_EQ(whose(), "who asks");
-}
-
-TEST_F(ReplayedWorkTest, also_where_the_commit_is_what_fails) {
-  begin();
-  send(one, add_stock("1"));
-  send(two, add_stock("2"));
-  engine.fail_commit(deadlock);
-  end();
-  EXPECT_THAT(work_, ElementsAre("who asks", "who asks", "commit for all", "one", "commit for all", "two",
-                                 "commit for all"));
-}
-
-TEST_F(ReplayedWorkTest, of_a_client_that_was_killed_meanwhile_nothing_runs_again) {
-  begin();
-  send(one, add_stock("1"));
-  send(two, add_stock("2"));
-  engine.fail_commit(deadlock);
-  engine.on_next_commit([this] { one_.killed = true; });
-  end();
-  EXPECT_EQ(stock("1"), "5");
-  EXPECT_EQ(stock("2"), "1");
-  EXPECT_THAT(replies(two), ElementsAre("= 1"));
-  EXPECT_EQ(count(Counter::requests_stopped), 1);
-}
-
-TEST_F(ReplayedWorkTest, a_request_that_waits_alone_can_be_stopped_when_it_runs_again) {
-  executor->begin_turn(0, true);
-  send(one, add_stock("1"));
-  engine.fail_commit(deadlock);
-  end();
-  EXPECT_THAT(work_, ElementsAre("who asks", "commit for all", "one", "commit for all"));
 }
 
 TEST_F(TransactionTest, a_request_of_a_replay_that_must_be_the_first_of_a_transaction_is) {

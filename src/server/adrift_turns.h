@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Turns that go on beside their loop, since another thread has taken it: whether somebody still waits for the
-// request under way, and whether it is long. A walk asks that by itself, every few rows. This is for all else:
-// a trigger that sleeps, a row that takes long.
+// Turns that go on beside their loop, since another thread has taken it: whether somebody still waits for
+// the request under way, and whether it is long. A walk asks that by itself, every few rows. This is for all
+// else: a trigger that sleeps, a row that takes long.
 //
 //   stand-in        make_room · take the loop · add
 //   ticker                                          stop_those_gone, note_long ...
@@ -75,9 +75,9 @@ class AdriftTurns {
     turns_.erase(found);
     return adrift;
   }
-  /// To be called again and again. What goes on though its client has gone for a while, or was killed, is told
-  /// to stop. What has not come to where it hears of that is told again. What is committed before a request is
-  /// no part of it.
+  /// To be called again and again. What goes on though its client has gone for a while, or was killed, is
+  /// told to stop. What has not come to where it hears of that is told again. What is committed before a
+  /// request is no part of it.
   void stop_those_gone(uint64_t now_ms) {
     const MutexLock lock(mutex_);
     for (Adrift& turn : turns_) {

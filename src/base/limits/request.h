@@ -38,8 +38,8 @@ inline constexpr uint32_t rows_per_question = 64;
 inline constexpr uint32_t rows_passed_per_step = rows_per_question;
 /// How often a walk, or a request that waits for a lock, looks whether its client is still there.
 inline constexpr uint32_t presence_ms = 20;
-/// A request that is no walk, and whose client has gone, has so much time to end by itself: what a client sends
-/// before it closes is to be done, also where a disk is slow.
+/// A request that is no walk, and whose client has gone, has so much time to end by itself: what a client
+/// sends before it closes is to be done, also where a disk is slow.
 inline constexpr uint32_t end_by_itself_ms = 40;
 /// rowsocket_max_indexes: ids of a connection are below this. The list of ids grows with the largest, and is
 /// counted as held memory. Not measured.
