@@ -13,10 +13,11 @@ is laid out in a folder under `build/package` with what is in `packaging/`, and 
 tools there.
 """
 
+import contextlib
 import os
 import re
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rowsocket_x import network, server_fetch, server_series, setup, training
@@ -62,7 +63,23 @@ def package(series: Series) -> list[Path]:
     headers = headers_of(series, STATE / "source")
     server_series.fetch_keyring(series)  # the server's packages are wanted at the end
     place = BUILD / "package" / series
-    shutil.rmtree(place, ignore_errors=True)
+    with made_anew(place) as making:
+        _make(making, series, commit, headers, trained_for=server.headers)
+    return sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
+
+
+@contextlib.contextmanager
+def made_anew(folder: Path) -> Iterator[Path]:
+    """Where to make a folder anew: it takes the old one's place once all is well, and not before."""
+    making = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    yield making
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
+
+
+def _make(place: Path, series: Series, commit: Commit, headers: dict[str, Path], trained_for: Path) -> None:
     tree = place / "tree"
     lay_out(tree)
     if series in _OLD_TYPER:
@@ -71,13 +88,12 @@ def package(series: Series) -> list[Path]:
     trained = training.trained(series)
     for release, of_release in headers.items():
         folder = trained
-        if of_release != server.headers:
+        if of_release != trained_for:
             folder = BUILD / f"package-{release}"
             training.trained_like(trained, folder, of_release)
         _add_build(release, folder, tree / "plugins")
     _write_changelog(tree, series, commit, list(headers))
     _run_debian_tools(tree, series, list(headers))
-    files = sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
     with step("downloading the packages of the server that they fit"):
         server_fetch.download_installable(series, place / "server")
     with step("looking at the packages with lintian"):
@@ -85,7 +101,6 @@ def package(series: Series) -> list[Path]:
             ["lintian", "--fail-on", "error,warning", "--tag-display-limit", "0", *place.glob("*.changes")],
             what="lintian",
         )
-    return files
 
 
 def headers_of(series: Series, folder: Path) -> dict[str, Path]:

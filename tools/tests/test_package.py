@@ -4,6 +4,8 @@
 import re
 from pathlib import Path, PurePosixPath
 
+import pytest
+
 from rowsocket_x import package, rules
 from rowsocket_x.paths import ROOT
 from rowsocket_x.server_series import Series
@@ -34,6 +36,19 @@ def test_what_installs_the_packages_takes_none_for_debuggers(tmp_path: Path) -> 
     *_, of_server, plugin, command = package.INSTALL.split()
     assert of_server == "./server/*.deb"
     assert [path.name for pattern in (plugin, command) for path in tmp_path.glob(pattern)] == names[1:]
+
+
+def test_packages_that_are_there_stay_until_new_ones_are_made(tmp_path: Path) -> None:
+    place = tmp_path / "10.11"
+    place.mkdir()
+    (place / "old.deb").touch()
+    with pytest.raises(OSError), package.made_anew(place):
+        raise OSError("no network")
+    assert [path.name for path in place.iterdir()] == ["old.deb"]
+    with package.made_anew(place) as making:
+        (making / "new.deb").touch()
+    assert [path.name for path in place.iterdir()] == ["new.deb"]
+    assert list(tmp_path.iterdir()) == [place]
 
 
 def test_the_page_says_what_installs_the_packages() -> None:
