@@ -17,6 +17,8 @@ from rowsocket._options import PERCENT_ENCODE, is_cut_short
 SQL_PORT = 3306
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
+NOT_CONNECTED = 2003
+"""Nobody listens there, by pymysql."""
 
 GREETING_TIMEOUT_S = 10.0
 """For the server's greeting and the login. What listens there may be no SQL at all: RowSocket's own port
@@ -77,6 +79,13 @@ def sql_connection(
             connect_timeout=5,
             read_timeout=GREETING_TIMEOUT_S,
         )
+    except pymysql.err.OperationalError as error:
+        if error.args[0] != NOT_CONNECTED or not query:
+            raise
+        why = getattr(error, "original_exception", error)  # pymysql's own words name a host
+        raise pymysql.err.OperationalError(
+            error.args[0], f"Can't connect to the server through the socket {query['unix_socket']!r} ({why})"
+        ) from error
     except RuntimeError as error:  # a library is missing that this account's kind of password takes
         raise ValueError(f"SQL: {error}") from None
     # Pymysql has one time for both, and no public way to change it later.
