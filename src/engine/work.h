@@ -16,6 +16,8 @@ class Presence {
   [[nodiscard]] virtual bool is_gone() const = 0;
   /// An administrator has ended the connection.
   [[nodiscard]] virtual bool is_killed() const { return false; }
+  /// The same, or the client has reset it: no reply reaches it, and nothing more is begun for it.
+  [[nodiscard]] virtual bool is_lost() const { return is_killed(); }
   /// Numeric; empty = it came through a unix socket. May throw std::bad_alloc.
   [[nodiscard]] virtual std::string address() const { return {}; }
 };

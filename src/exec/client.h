@@ -81,8 +81,9 @@ class Client {
   uint64_t long_us_left = 0;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
-  /// An administrator has ended its connection: nothing more is begun for it.
+  // See there. Where nobody knows, it is there.
   [[nodiscard]] bool is_killed() const { return presence != nullptr && presence->is_killed(); }
+  [[nodiscard]] bool is_lost() const { return presence != nullptr && presence->is_lost(); }
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.
   std::shared_ptr<engine::Identity> nameless_identity;
 

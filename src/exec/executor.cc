@@ -213,6 +213,8 @@ Begin Executor::run_behind_commit(Job& job) {
   left_us -= std::min(left_us, commit_us);
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
+  } else if (job.client->is_lost()) [[unlikely]] {
+    job.refuse(ErrorCode::client_gone);
   }
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;

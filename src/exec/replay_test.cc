@@ -84,6 +84,18 @@ TEST_F(ReplayedWorkTest, of_a_client_that_was_killed_meanwhile_nothing_runs_agai
   EXPECT_EQ(count(Counter::requests_stopped), 1);
 }
 
+TEST_F(ReplayedWorkTest, of_one_that_was_killed_during_the_commit_before_its_request_nothing_is_begun) {
+  begin();
+  send(one, add_stock("1"));
+  engine.on_next_commit([this] { two_.killed = true; });
+  engine.ask_to_commit_first(1);
+  send(two, add_stock("2"));
+  end();
+  EXPECT_EQ(stock("1"), "6");
+  EXPECT_EQ(stock("2"), "0");
+  EXPECT_EQ(count(Counter::requests_stopped), 1);
+}
+
 TEST_F(ReplayedWorkTest, a_request_that_waits_alone_can_be_stopped_when_it_runs_again) {
   executor->begin_turn(0, true);
   send(one, add_stock("1"));

@@ -118,6 +118,7 @@ struct ClientConnection final : engine::Presence, Holder {
   [[nodiscard]] bool is_gone() const override { return is_killed() || stream.is_gone(); }
   /// An administrator has ended it: it is to be closed, and nothing more is executed.
   [[nodiscard]] bool is_killed() const override { return life != nullptr && life->is_killed(); }
+  [[nodiscard]] bool is_lost() const override { return is_killed() || stream.is_broken(); }
   [[nodiscard]] std::string address() const override { return peer.host; }
 
   /// Without the memory for it there is no note.
