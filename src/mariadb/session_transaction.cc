@@ -211,6 +211,7 @@ void Session::end_transaction() {
     transaction_.statement().rollback();
   }
   transaction_.end();
+  static_cast<void>(thread_.take_log_refusal());  // also of a statement that ended in the commit
   thread_.share_snapshot(false);
   thd_->transaction_rollback_request = 0;
   request_.cursor().forget_transaction();
@@ -276,7 +277,6 @@ Error Session::commit() {
       if (may_be_logged && transaction_.is_collected_for_alter()) [[unlikely]] {
         error.reason = Reason::unknown_outcome;  // the ALTER is told when the binlog and the engines are done
       }
-      static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
       // A commit of the cluster that failed has rolled back, or comes again (`end_in_cluster`).
       if (!is_its_turn || !galera_.is_begun()) {
         trans_rollback(thd_);

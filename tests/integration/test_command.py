@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import shlex
-import signal
 import urllib.parse
 from collections.abc import Iterator
 from unittest.mock import Mock
@@ -26,6 +25,7 @@ from rowsocket.cli.state import State
 from rowsocket.cli.words import assignments, column_list, table_name
 from support.accounts import PASSWORD, account
 from support.command_page import DATABASE, Run, blocks, sql_url
+from support.gate import standing_still
 from support.mariadb import RowSocketServer
 
 
@@ -193,17 +193,6 @@ def test_lines_are_verbs_and_the_database_is_remembered(
     assert "no such row" in output.err
     assert "no verb 'nonsense'" in output.err
     assert run_line(app, state, "exit") is None
-
-
-@contextlib.contextmanager
-def standing_still(server: RowSocketServer) -> Iterator[None]:
-    """The process is stopped, and goes on behind the block."""
-    assert server.process is not None
-    server.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        server.process.send_signal(signal.SIGCONT)
 
 
 def test_a_server_that_stands_still_completes_nothing(

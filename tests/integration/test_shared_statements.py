@@ -7,11 +7,14 @@ are sent at once, so that they are one turn.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Iterator
 
 import pytest
 
 from support.binlog import assert_binlog_equals_tables
+from support.gate import standing_still
 from support.mariadb import RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -168,6 +171,29 @@ def test_where_the_shared_statement_can_not_end_its_requests_run_again(start: St
             assert server.sql("SELECT COUNT(*) FROM app.t") == [(count,)]
     assert replays(server) > 0
     assert_binlog_equals_tables(server)
+
+
+def test_a_request_with_a_trigger_hears_nothing_of_the_cache_that_others_have_filled(start: Start) -> None:
+    """The end of the shared statement was refused; then the first request that ran again was refused, too."""
+    small = {"max-binlog-cache-size": 4096, "binlog-cache-size": 4096, "binlog-row-event-max-size": 1024}
+    server = start(RowSocketServer, {**small, "rowsocket-threads-write": 1})
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (id INT PRIMARY KEY AUTO_INCREMENT, text TEXT) ENGINE=InnoDB")
+    server.sql("CREATE TABLE app.triggers (id INT PRIMARY KEY, n INT) ENGINE=InnoDB")
+    server.sql("INSERT INTO app.triggers VALUES (1, 0)")
+    server.sql("CREATE TRIGGER app.any AFTER UPDATE ON app.triggers FOR EACH ROW SET @any = 1")
+    with contextlib.ExitStack() as stack:
+        one, *others = (stack.enter_context(server.raw("write")) for _ in range(14))
+        assert one.ask(b"P\t1\tapp\ttriggers\t\tn") == b"0\t1"
+        assert [other.ask(b"P\t1\tapp\tt\t\ttext") for other in others] == [b"0\t1"] * len(others)
+        for size, count in itertools.product((760, 800, 840, 880), (9, 10, 11, 12, 13)):
+            with standing_still(server):  # so that all come in one turn
+                one.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
+                for other in others[:count]:
+                    other.send(b"1\t+\t1\t" + b"x" * size + b"\n")
+            assert one.line() == b"0\t1\t1"
+            assert all(other.line().startswith(b"0\t1") for other in others[:count])
+    assert replays(server) > 0
 
 
 CLOCKS = {

@@ -5,6 +5,7 @@ and the test does what it likes between the requests before it and those behind.
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -35,6 +36,17 @@ def is_at_gate(server: MariaDB) -> bool:
 def wait_at_gate(server: MariaDB) -> None:
     """Wait until a trigger waits at the gate. (The same.)"""
     server.wait_until("waits at the gate", lambda: is_at_gate(server))
+
+
+@contextlib.contextmanager
+def standing_still(server: MariaDB) -> Iterator[None]:
+    """Its process is stopped, and goes on behind the block."""
+    assert server.process is not None
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.process.send_signal(signal.SIGCONT)
 
 
 def with_gated_table(database: Database) -> None:
