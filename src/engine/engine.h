@@ -277,7 +277,7 @@ class Session {
   virtual void work_for(const Presence* /*client*/) {}
   /// From here on it is that of the request under way, again.
   virtual void work_for_request() {}
-  /// From any thread. The client lives as long as the session works for it.
+  /// From any thread. The client lives as long as the session works for it, and no longer by itself.
   [[nodiscard]] virtual Work work() const { return {}; }
   /// If that is what the session still does, it is to fail soon, also where it waits for a lock. From any
   /// thread. Where no request is under way, nothing happens: who asks for a stop asks again as long as it

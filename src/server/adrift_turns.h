@@ -39,7 +39,8 @@ class AdriftTurns {
     /// The work that was under way, and whose client had gone, when that was looked at last. And since when.
     std::optional<uint64_t> left_work = {};
     uint64_t left_since_ms = 0;
-    bool is_stopped = false;  ///< something in it was told to stop
+    std::optional<uint64_t> told_work = {};  ///< that was told to stop last
+    uint32_t stopped_count = 0;              ///< requests in it that were
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.
@@ -75,6 +76,9 @@ class AdriftTurns {
     turns_.erase(found);
     return adrift;
   }
+  /// No look is under way any more that began before. So a connection may go whose requests are settled: no
+  /// look comes upon it again.
+  void let_looks_end() { const MutexLock lock(mutex_); }
   /// To be called again and again. What goes on though its client has gone for a while, or was killed, is
   /// told to stop. What has not come to where it hears of that is told again. What is committed before a
   /// request is no part of it.
@@ -92,7 +96,7 @@ class AdriftTurns {
       }
       if (now_ms - turn.left_since_ms >= limits::end_by_itself_ms || client->is_killed()) {
         turn.session->stop(work);
-        turn.is_stopped = true;
+        turn.stopped_count += std::exchange(turn.told_work, work.number) == work.number ? 0 : 1;
       }
     }
   }

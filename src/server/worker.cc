@@ -195,6 +195,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
 /// Another thread has the loop, and the request under way has had committed what came before it.
 void Worker::give_back_settled(Turn& turn) {
   await_hand_over();
+  adrift_.let_looks_end();
   loop_.give_back_settled(turn);
 }
 
@@ -210,10 +211,10 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   }
   turn.keep_unsettled();
   turn.commit();
-  const bool was_stopped = adrift_.remove(turn.session()).is_stopped;
-  if (was_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
-    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
-  }
+  // Those that walked have noticed by themselves, and were counted.
+  const uint64_t noticed_count = hand.counters.read(Counter::requests_stopped) - hand.stopped_before;
+  const uint64_t told_count = adrift_.remove(turn.session()).stopped_count;
+  hand.counters.add(Counter::requests_stopped, told_count - std::min(told_count, noticed_count));
   turn.send_large_replies();
   turn.session().release_tables();
   turn.session().forget_selections();
