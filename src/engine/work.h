@@ -22,7 +22,7 @@ class Presence {
   [[nodiscard]] virtual std::string address() const { return {}; }
 };
 
-/// A piece of it. As long as none was begun, it is that of the request under way.
+/// What it does for somebody. As long as none was begun, that is for who asked for the request under way.
 struct Work {
   void begin(const Presence* for_client) {
     is_of_request = false;
