@@ -162,6 +162,12 @@ def test_the_addresses_of_a_host_share_the_time(monkeypatch: pytest.MonkeyPatch)
     assert all(timeout_s <= most for timeout_s, most in zip(dialled.timeouts_s, (20.0, 30.0, 60.0)))
 
 
+def test_a_host_without_an_address_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    Dialled(monkeypatch, port=1, count=0)
+    with pytest.raises(rowsocket.ConnectionLost, match="no address"):
+        rowsocket.connect("none.example")
+
+
 def test_the_last_address_tells_why_there_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -408,19 +408,18 @@ def _connect_plain(options: Options, deadline: Deadline) -> socket.socket:
     if options.unix_socket is not None:
         return _connect_to(socket.AF_UNIX, options.unix_socket, deadline.remaining_s())
     addresses = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
-    while True:
+    for left, (family, _, _, _, address) in zip(range(len(addresses), 0, -1), addresses):
         # Not socket.create_connection: that gives each address the whole time.
         remaining_s = deadline.remaining_s()
-        part_s = None if remaining_s is None else remaining_s / len(addresses)
-        family, _, _, _, address = addresses.pop(0)
         try:
-            connected = _connect_to(family, address, part_s)
+            connected = _connect_to(family, address, None if remaining_s is None else remaining_s / left)
         except OSError:
-            if not addresses:
+            if left == 1:
                 raise
         else:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connected
+    raise OSError(f"{options.host} has no address")
 
 
 def _connect_to(family: int, address: Any, timeout_s: float | None) -> socket.socket:
