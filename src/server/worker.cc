@@ -210,7 +210,12 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
     end_request_adrift(turn, *asked_last);
   }
   turn.keep_unsettled();
-  turn.commit();
+  try {
+    turn.commit();
+  } catch (...) {
+    adrift_.remove(turn.session());  // which is about to go
+    throw;
+  }
   // Those that walked have noticed by themselves, and were counted.
   const uint64_t noticed_count = hand.counters.read(Counter::requests_stopped) - hand.stopped_before;
   const uint64_t told_count = adrift_.remove(turn.session()).stopped_count;
