@@ -384,6 +384,38 @@ def test_a_range_behind_a_find_of_one_turn_ends_by_a_column_that_nobody_asked_fo
         assert connection.ask_all(*requests) == [b"0\t1\t4", b"0\t1\t4\t5\t6"]
 
 
+def test_a_range_that_no_row_can_be_in_does_not_empty_the_next_find(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Upwards, downwards, and as a prefix."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(9), KEY by_w (w))")
+    database.sql("INSERT INTO t VALUES (1, 'a')")
+    with server.raw("read") as connection:
+        for number, index in ((1, "PRIMARY"), (2, "by_w")):
+            assert connection.tokens("P", number, database.name, "t", index, "id") == [b"0", b"1"]
+        finds = [b"1\t=\t1\t1", b"2\t=\t1\ta", b"1\t>=\t1\t0"]
+        for nothing in (b"1\t=\t1\t1.5\t9\t0", b"2\t^=\t1\t\0\t9\t0"):
+            for end in (b"", b"\tR"):
+                requests = [request for find in finds for request in (nothing + end, find)]
+                assert connection.ask_all(*requests) == [b"0\t1", b"0\t1\t1"] * len(finds), nothing + end
+
+
+def test_a_range_of_the_first_part_of_a_key_is_of_all_values_of_the_next(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Whatever a find before it has looked for in that part."""
+    database.sql("CREATE TABLE t (c CHAR(4) CHARACTER SET utf8mb4, n INT, PRIMARY KEY (c, n))")
+    database.sql("INSERT INTO t VALUES ('a', 1), ('a', 2), ('a', 3), ('b', 1)")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "PRIMARY", "n") == [b"0", b"1"]
+        for end, order in ((b"", b"0\t1\t1\t2\t3"), (b"\tR", b"0\t1\t3\t2\t1")):
+            requests = [
+                b"1\t>=\t2\ta\t2\t9\t0\tT\t<=\t2\ta\t2" + end,
+                b"1\t>=\t1\ta\t9\t0\tT\t<=\t1\ta" + end,
+            ]
+            assert connection.ask_all(*requests) == [b"0\t1\t2", order]
+
+
 def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, database: Database) -> None:
     database.sql(
         "CREATE TABLE t (id INT PRIMARY KEY, n INT, v INT AS (n % 10) VIRTUAL, body TEXT, KEY by_v (v))"
