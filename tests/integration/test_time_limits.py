@@ -169,6 +169,21 @@ def test_clients_of_one_worker_have_each_their_own_limit(limited: RowSocketServe
             assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t1") == b"0\t1\t1"
 
 
+def test_a_new_limit_of_an_account_is_for_those_who_log_in_from_then_on(limited: RowSocketServer) -> None:
+    """Also while another client of the account, from the same address, is there with the earlier one."""
+    limited.sql(
+        "CREATE TRIGGER d.slow BEFORE UPDATE ON d.one FOR EACH ROW SET @slept = IF(NEW.n > 10, SLEEP(1), 0)"
+    )
+    long = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_STATEMENT_TIME 50"
+    with account(limited, "app@localhost", long, ["ALL ON d.*"]), client(limited, "app") as earlier:
+        limited.sql("ALTER USER app@localhost WITH MAX_STATEMENT_TIME 0.3")
+        with client(limited, "app") as later:
+            for one in (earlier, later):
+                assert one.ask(b"P\t0\td\tone\t\tn") == OK
+            assert later.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"1\t1\t1969"
+            assert earlier.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"0\t1\t1"
+
+
 def test_the_time_of_a_request_ends_with_it(start: Start) -> None:
     """The next request on its thread is of a client who may take as long as he likes."""
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
