@@ -162,21 +162,27 @@ def test_a_client_that_goes_while_its_write_waits_for_another_commit_has_written
 
 
 def test_a_commit_that_waits_keeps_no_table_that_was_only_read(start: Start) -> None:
+    """Be it read before the write or behind it."""
     server = start(RowSocketServer, {**ONE_WORKER, "log-bin": "log", "server-id": 1})
     database = Database(server, "d")
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
-    database.sql("CREATE TABLE read_only (id INT PRIMARY KEY, n INT)")
+    tables = ["read_before", "read_behind"]
+    for table in ["t", *tables]:
+        database.sql(f"CREATE TABLE {table} (id INT PRIMARY KEY, n INT)")
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(opened(server)) for _ in range(3)]
-        read = b"P\t2\td\tread_only\tPRIMARY\tid,n\n2\t=\t1\t1\n"
+        for number, table in enumerate(tables, 2):
+            assert writers[2].ask(f"P\t{number}\td\t{table}\tPRIMARY\tid,n".encode()) == b"0\t1"
         with replicas_are_gone(server):
-            for number, before in enumerate([b"", b"", read], 1):  # the first ones tell that commits last
-                writers[number - 1].send(before + insert(number))
+            for number in (1, 2):  # they tell that commits last
+                writers[number - 1].send(insert(number))
                 wait_for_commits(server, number)
+            writers[2].send(b"2\t=\t1\t1\n" + insert(3) + b"3\t=\t1\t1\n")
+            wait_for_commits(server, 3)
             with server.connect() as session, session.cursor() as other:
                 other.execute("SET lock_wait_timeout = 1")
-                other.execute("LOCK TABLES d.read_only WRITE")
-        assert [writers[2].line() for _ in range(3)] == [b"0\t1", b"0\t2", b"0\t1"]
+                for table in tables:
+                    other.execute(f"LOCK TABLES d.{table} WRITE")
+        assert [writers[2].line() for _ in range(3)] == [b"0\t2", b"0\t1", b"0\t2"]
 
 
 @pytest.mark.parametrize("ending", ["shutdown", "UNINSTALL"])
