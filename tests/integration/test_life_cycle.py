@@ -5,6 +5,7 @@ shorter."""
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 
 import pymysql
@@ -404,6 +405,25 @@ def test_user_statistics_count_for_the_account_and_its_host(start: Start) -> Non
     # One that ended before it began would count from 2 to the power of 64 downward.
     assert float(server.status("Query_time")["Query_time"]) < 3600
     assert server.value("SELECT MAX(busy_time) FROM information_schema.user_statistics") < 3600
+
+
+def test_user_statistics_count_no_time_twice(start: Start) -> None:
+    """An account was busy for no longer than it was there."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "userstat": "ON"})
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1)")
+    server.sql("CREATE USER app@'%%' IDENTIFIED BY 'x'", [])
+    server.sql("GRANT ALL ON d.* TO app@'%%'", [])
+    with server.raw("write") as wire:
+        assert wire.ask(b"A\t2\tapp\tx") == b"0\t1"
+        began_s = time.monotonic()
+        open_ids(wire, database, (1, "t", "id"))
+        for _ in range(40):
+            time.sleep(0.02)
+            assert wire.ask(b"1\t=\t1\t1") == b"0\t1\t1"
+        there_s = time.monotonic() - began_s
+    busy_s = server.value("SELECT busy_time FROM information_schema.user_statistics WHERE user = 'app'")
+    assert 0 < busy_s < there_s
 
 
 def test_error_detail_counts_rows_from_one(start: Start) -> None:
