@@ -95,6 +95,21 @@ def test_a_connection_too_many_is_refused_when_it_logs_in(own: RowSocketServer) 
         own.wait_until("has forgotten it", lambda: log_in(third, "app") == OK)
 
 
+def test_a_connection_too_many_takes_none_of_those_that_the_account_may_have(own: RowSocketServer) -> None:
+    """The server has counted it already, against MAX_USER_CONNECTIONS."""
+    set_limit(own, "connections", 1)
+    options = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_USER_CONNECTIONS 2"
+    with (
+        account(own, "counted@localhost", options),
+        client(own, "counted"),
+        own.raw("write") as second,
+    ):
+        for _ in range(3):
+            assert log_in(second, "counted") == ONE_TOO_MANY
+        set_limit(own, "connections", 0)
+        assert log_in(second, "counted") == OK
+
+
 def test_the_refusal_is_in_the_servers_own_words(own: RowSocketServer) -> None:
     set_limit(own, "connections", 1)
     own.sql("SET GLOBAL rowsocket_error_detail = ON")
