@@ -13,7 +13,8 @@ import pymysql
 import pytest
 
 from support.gate import gate, wait_at_gate
-from support.locks import row_lock_waits, wait_for_a_row_lock_wait
+from support.kills import kill
+from support.locks import row_lock_waits, wait_for_a_row_lock_wait, waiting_for_a_row
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import ConnectionClosed, RawConnection
 
@@ -94,6 +95,23 @@ def test_who_waits_for_a_row_is_in_nobodys_way(
         for statement in statements:
             other.execute(statement)
     assert database.sql("SELECT n FROM a") == [(1,)]
+
+
+def test_a_kill_behind_a_wait_that_gave_way_ends_the_next_wait(
+    server: RowSocketServer, database: Database
+) -> None:
+    """It is no second way to let others pass, behind which the request is tried again."""
+    with waiting(server, database, GROUP, GROUP_DONE), database.session() as other:
+        other.execute("SET lock_wait_timeout = %s", (DDL_WAITS_S,))
+        other.execute("ALTER TABLE b ADD COLUMN more INT")
+    with client(server) as connection, database.session() as holder:
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM a WHERE id = 1 FOR UPDATE")
+        connection.send(INCREMENT)
+        server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 2)
+        for thread in waiting_for_a_row(server):
+            kill(server, thread, "KILL QUERY")
+        assert connection.line() == b"1\t1\t188", "HA_ERR_ABORTED_BY_USER"
 
 
 def test_who_waits_for_no_row_is_not_interrupted_where_others_give_way(
