@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.gate import gate, open_ids, wait_at_gate, with_gated_table
-from support.locks import deadlock_with_a_heavier_one
+from support.locks import deadlock_with_a_heavier_one, wait_for_state
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -99,6 +99,55 @@ def test_rows_that_stand_alone_let_alter_table_pass(start: Start, engine: str) -
     assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (2,), (3,)]
     assert server.counter("rows_inserted") == 4
     assert "altered" in str(database.sql("SHOW CREATE TABLE gated"))
+
+
+@contextlib.contextmanager
+def keeping_busy(wire: RawConnection) -> Iterator[list[bytes]]:
+    """The connection has finds answered without a pause. These are the replies so far."""
+    count = 3000
+    finds = b"1\t=\t1\t1\n" * count
+    replies: list[bytes] = []
+    is_over = threading.Event()
+
+    def ask() -> None:
+        wire.send(finds)
+        while not is_over.is_set():
+            wire.send(finds)
+            replies.extend(wire.lines(count))
+        wire.lines(count)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield replies
+    finally:
+        is_over.set()
+        asking.join()
+
+
+def test_a_table_that_was_changed_for_good_is_waited_for_as_patiently_as_before(start: Start) -> None:
+    """The end of a change that stays waits as SQL does. The next request of the worker does not, also where
+    the worker has kept the table since then, as it does while it is busy. Without stand-ins, all its clients
+    would wait with it."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE m (id INT PRIMARY KEY) ENGINE=MyISAM")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    with server.raw("write") as wire, server.raw("write") as other, database.session() as holder:
+        open_ids(wire, database, (1, "m", "id"))
+        open_ids(other, database, (1, "t", "id"))
+        statement = "UPDATE m SET id = id WHERE GET_LOCK('gate', 100) + RELEASE_LOCK('gate')"
+        holding = threading.Thread(target=holder.execute, args=(statement,))
+        with keeping_busy(other) as replies, gate(database):
+            assert wire.ask(b"1\t+\t1\t1") == b"0\t1"
+            holding.start()
+            wait_for_state(server, "User lock", of_worker=False)
+            wire.send(b"1\t+\t1\t2\n")
+            server.wait_until("it is parked", lambda: server.counter("parked") > 0, 10)
+            before = len(replies)
+            server.wait_until("others are served", lambda: len(replies) > before + 2)
+        assert wire.line() == b"0\t1"
+        holding.join()
 
 
 def test_a_row_that_stands_alone_takes_no_row_with_it_that_was_committed_before(start: Start) -> None:
