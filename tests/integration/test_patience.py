@@ -143,7 +143,7 @@ def test_a_table_that_was_changed_for_good_is_waited_for_as_patiently_as_before(
             holding.start()
             wait_for_state(server, "User lock", of_worker=False)
             wire.send(b"1\t+\t1\t2\n")
-            server.wait_until("it is parked", lambda: server.counter("parked") > 0, 10)
+            server.wait_until("it is parked", lambda: server.counter("parked") > 0)
             before = len(replies)
             server.wait_until("others are served", lambda: len(replies) > before + 2)
         assert wire.line() == b"0\t1"
