@@ -281,7 +281,15 @@ class Link:
         true, if that takes no longer than LONGEST_WAIT_S.
         """
         remaining_s = deadline.remaining_s()
-        return _ready(self._stand(), for_write, LONGEST_WAIT_S if remaining_s is None else remaining_s)
+        wait_s = LONGEST_WAIT_S if remaining_s is None else min(remaining_s, LONGEST_WAIT_S)
+        number = self._stand()
+        if not hasattr(select, "poll"):
+            readable, writable, _ = select.select([number], [number] if for_write else [], [], wait_s)
+            return bool(readable), bool(writable)
+        poll = select.poll()
+        poll.register(number, select.POLLIN | (select.POLLOUT if for_write else 0))
+        events = sum(event for _, event in poll.poll(wait_s * 1000))
+        return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)
 
     def _stand(self) -> int:
         """The number of the socket's file. Raises ConnectionLost where a signal's handler, which came in the
@@ -431,15 +439,3 @@ def _connect_to(family: int, address: Any, timeout_s: float | None) -> socket.so
         connected.close()
         raise
     return connected
-
-
-def _ready(file_number: int, for_write: bool, timeout_s: float) -> tuple[bool, bool]:
-    timeout_s = min(timeout_s, LONGEST_WAIT_S)
-    if not hasattr(select, "poll"):
-        files = [file_number]
-        readable, writable, _ = select.select(files, files if for_write else [], [], timeout_s)
-        return bool(readable), bool(writable)
-    poll = select.poll()
-    poll.register(file_number, select.POLLIN | (select.POLLOUT if for_write else 0))
-    events = sum(event for _, event in poll.poll(timeout_s * 1000))
-    return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)
