@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import selectors
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +148,31 @@ def _newcomers(
     return threads
 
 
+def _light_clients(
+    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
+) -> list[threading.Thread]:
+    """So many clients that one thread serves, since each request costs the server little more than a thread
+    of its own would cost. A reply has one line.
+    """
+
+    def serve() -> None:
+        with contextlib.ExitStack() as stack, selectors.DefaultSelector() as sockets:
+            for _ in range(count):
+                wire = stack.enter_context(_connect(server, port))
+                wire.ask(opens)
+                wire.socket.sendall(request)
+                sockets.register(wire.socket, selectors.EVENT_READ)
+            while not stop.is_set():
+                for key, _ in sockets.select(0.1):
+                    wire = cast(socket.socket, key.fileobj)
+                    if wire.recv(1 << 16).endswith(b"\n"):
+                        wire.sendall(request)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return [thread]
+
+
 def _send_all(wire: socket.socket, request: bytes) -> None:
     """While another thread receives: a server that waits for its replies to be taken reads nothing."""
     at = 0
@@ -173,16 +199,67 @@ def walks(
     return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
 
 
-def computed_rows(
-    server: RowSocketOverTcp, port: str, stop: Stop, *, pipelined: int = 1, quick: int = 0, refused: int = 0
+def keys_at_once(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int, keys: int
 ) -> list[threading.Thread]:
-    """100 clients that read a row, with a column that the server computes each time.
+    """So many clients that ask for so many keys at a time."""
+    step = ROWS // keys
+    listed = b"\t".join(b"%d" % (key * step + 1) for key in range(keys))
+    line = b"0\t=\t1\t1\t%d\t0\t@\t0\t%d\t%s\n" % (keys, keys, listed)
+    return _light_clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid", line)
+
+
+def finds_of_the_vanished(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4
+) -> list[threading.Thread]:
+    """So many threads that connect, send an endless find, and reset the connection after 0 to 6 ms."""
+    keys = b"\t".join([b"1"] * 1000)
+    line = b"0\t=\t1\t1\t1000000000\t0\t@\t0\t1000\t%s\tF\t=\t0\t-1\n" % keys
+    request = b"P\t0\tbeside\tmany\tsame\tid\tid\n" + line
+
+    def one(number: int) -> None:
+        stays_ms = itertools.cycle((number * 2 + 1, 0, 6, 3))
+        while not stop.is_set():
+            with contextlib.suppress(OSError), _connect(server, port) as wire:
+                wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                wire.socket.sendall(request)
+                time.sleep(next(stays_ms) / 1000)
+
+    threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def six_kinds(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """About 50 clients: walks on both ports, computed columns, inserts that take long, groups, key lists."""
+    return [
+        *walks(server, "read", stop, count=8, rows=ROWS),
+        *walks(server, "write", stop, count=8, rows=ROWS),
+        *computed_rows(server, port, stop, count=20),
+        *slow_engine(server, port, stop),
+        *large_groups(server, port, stop),
+        *keys_at_once(server, port, stop, count=10, keys=100),
+    ]
+
+
+def computed_rows(
+    server: RowSocketOverTcp,
+    port: str,
+    stop: Stop,
+    *,
+    count: int = 100,
+    pipelined: int = 1,
+    quick: int = 0,
+    refused: int = 0,
+) -> list[threading.Thread]:
+    """So many clients that read a row, with a column that the server computes each time.
 
     `pipelined` such requests are sent together, behind `refused` inserts under an id that is not open, and
     before `quick` ones for a row that is not there.
     """
     lines = b"9\t+\t1\t1\n" * refused + b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
-    return _clients(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
+    return _clients(count, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
 
 
 def computed_rows_of_newcomers(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -425,6 +502,10 @@ CASES = (
     Beside("100 pipelines of 24 refused, a computed column", "read", partial(computed_rows, refused=24)),
     Beside("100 that connect anew for a computed column", "read", computed_rows_of_newcomers),
     Beside("100 clients with a computed column before a commit", "write", computed_rows_between_writes),
+    Beside("100 clients ask for 100 keys", "read", partial(keys_at_once, count=100, keys=100)),
+    Beside("100 clients ask for 50 keys", "write", partial(keys_at_once, count=100, keys=50)),
+    Beside("endless finds of clients that vanish", "write", finds_of_the_vanished),
+    Beside("six kinds at once", "write", six_kinds),
     Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),
     Beside("10 writers that sleep, for 50 writers of the table", "write", sleeping_writers, writers=True),
     Beside(
