@@ -21,7 +21,7 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
     is_given_up_ = true;
     return ErrorCode::took_too_long;
   }
-  if (client_ != nullptr && now_us - client_asked_us_ >= uint64_t{limits::presence_ms} * 1000) {
+  if (client_ != nullptr && now_us - client_asked_us_ >= limits::walk_presence_us) {
     client_asked_us_ = now_us;
     if (client_->is_gone()) {
       return ErrorCode::client_gone;

@@ -189,6 +189,20 @@ TEST_F(RequestBoundsTest, a_request_whose_client_has_left_ends_and_is_undone) {
   EXPECT_TRUE(is_unchanged());
 }
 
+TEST_F(RequestBoundsTest, a_walk_looks_for_its_client_soon_and_again_and_again) {
+  struct Comes final : Presence {
+    [[nodiscard]] bool is_gone() const override { return ++looks == 3; }
+    [[nodiscard]] bool is_killed() const override { return false; }
+    [[nodiscard]] bool is_lost() const override { return false; }
+    [[nodiscard]] std::string address() const override { return {}; }
+    mutable int looks = 0;
+  } comes;
+  client.client.presence = &comes;
+  slow_clock.us_per_look = limits::walk_presence_us / 2;
+  EXPECT_EQ(ask(client, look_at(row_count)), "error client_gone");
+  EXPECT_EQ(comes.looks, 3);
+}
+
 TEST_F(RequestBoundsTest, a_change_is_bounded_row_by_row) {
   settings.request_ms_max = 5;
   use_settings();

@@ -17,6 +17,11 @@ uint64_t AllWalks::rest_us(uint64_t burst_us) const {
   return both_us - std::min(both_us, burst_us);
 }
 
+bool AllWalks::some_waited(uint64_t now_us) const {
+  const uint64_t seen_us = waits_seen_us_.load(std::memory_order_relaxed);
+  return seen_us != 0 && now_us - std::min(now_us, seen_us) < limits::walk_waits_us;
+}
+
 uint64_t waited_for_processor_us(ThreadNumber thread) {
   std::array<char, 128> text{};
   // ran waited slices: the first two in ns. The last byte stays 0.
@@ -44,6 +49,12 @@ void Pace::keep(LoopToken::Ticket ticket, bool may_rest) {
     end();
     ticket_ = ticket;
     walks_.begin();
+    burst_us_min_ = limits::walk_burst_us_first;
+    if (may_rest && walks_.some_waited(clock_.now_us())) {
+      rest_left_us_ = walks_.rest_us(limits::slice_us);
+      rest();
+      return;
+    }
     begin_burst(waited_());
     return;
   }
@@ -52,12 +63,17 @@ void Pace::keep(LoopToken::Ticket ticket, bool may_rest) {
     return;
   }
   const uint64_t burst_us = clock_.now_us() - burst_began_us_;
-  if (burst_us < limits::walk_burst_us) {
+  if (burst_us < burst_us_min_) {
     return;
   }
+  burst_us_min_ = std::min(2 * burst_us_min_, limits::walk_burst_us);
   const uint64_t now_waited_us = waited_();
   const uint64_t waited_us = now_waited_us - std::min(now_waited_us, waited_before_us_);
-  const uint64_t rest_us = waited_us >= burst_us / limits::walk_waited_share ? walks_.rest_us(burst_us) : 0;
+  const bool they_wait = waited_us >= burst_us / limits::walk_waited_share;
+  if (they_wait) {
+    walks_.note_waits(clock_.now_us());
+  }
+  const uint64_t rest_us = they_wait ? walks_.rest_us(burst_us) : 0;
   if (!may_rest) {
     owed_us_ = std::min<uint64_t>(owed_us_ + rest_us, limits::owed_rest_us_max);
   } else if (rest_us > 0) {

@@ -4,11 +4,14 @@
 // those that serve everybody else, and the system gives each of them the same time. So four clients that read
 // all rows of a table would take most of two processors.
 //
-// A walk runs in bursts. After each of them it looks whether the threads that run loops had to wait for a
-// processor meanwhile. If so the walk rests: so long that all walks together take their share of the
-// processors (limits::walks_share). Where no thread waits, no walk rests. A walk rests between two rows,
-// where it holds no latch. One that has locked rows does not rest there, since others may wait for these
-// rows: it owes its rests, and its client rests when the request is over.
+// A walk runs in bursts, which are short at first. After each of them it looks whether the threads that run
+// loops had to wait for a processor meanwhile. If so the walk rests: so long that all walks together take
+// their share of the processors (limits::walks_share). Where no thread waits, no walk rests. A walk rests
+// between two rows, where it holds no latch. One that has locked rows does not rest there, since others may
+// wait for these rows: it owes its rests, and its client rests when the request is over.
+//
+// Where walks have rested lately, a new one rests before its first burst, for what it had of the loop: it may
+// be one of many whose clients go at once.
 //
 //   AllWalks .... how many walks there are, and which threads run loops: one object for all workers
 //   Pace ........ of one thread
@@ -39,12 +42,17 @@ class AllWalks {
   [[nodiscard]] uint64_t loops_waited_us() const;
   void begin() { count_.fetch_add(1, std::memory_order_relaxed); }
   void end() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  /// A walk has seen that loops wait for a processor.
+  void note_waits(uint64_t now_us) { waits_seen_us_.store(now_us, std::memory_order_relaxed); }
+  /// One has seen it lately.
+  [[nodiscard]] bool some_waited(uint64_t now_us) const;
   /// How long a walk rests that ran for so long while others waited for a processor.
   [[nodiscard]] uint64_t rest_us(uint64_t burst_us) const;
 
  private:
   const uint32_t processors_;
   std::atomic<uint32_t> count_{0};
+  std::atomic<uint64_t> waits_seen_us_{0};  ///< 0 = never
   std::vector<const std::atomic<ThreadNumber>*> loops_;
 };
 
@@ -80,6 +88,7 @@ class Pace {
   LoopToken::Ticket ticket_ = 0;   ///< of the walk; 0 = none
   uint64_t waited_before_us_ = 0;  ///< by the threads that run loops, when the burst began
   uint64_t burst_began_us_ = 0;
+  uint32_t burst_us_min_ = 0;  ///< it goes on for so long
   uint64_t rest_left_us_ = 0;
   uint64_t owed_us_ = 0;
 };

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/limits.h"
 
 namespace rowsocket::server {
@@ -56,10 +58,41 @@ TEST_F(PaceTest, a_walk_rests_where_the_thread_of_its_loop_waited) {
 
 TEST_F(PaceTest, a_walk_does_not_rest_before_its_burst_is_over) {
   pace_.keep(walk, true);
-  clock_.advance_us(limits::walk_burst_us - 1);
-  waited_us_ += limits::walk_burst_us;
+  clock_.advance_us(limits::walk_burst_us_first - 1);
+  waited_us_ += limits::walk_burst_us_first;
   pace_.keep(walk, true);
   EXPECT_EQ(rested_us_, 0U);
+}
+
+TEST_F(PaceTest, each_burst_is_longer_than_the_one_before_up_to_a_bound) {
+  pace_.keep(walk, true);
+  for (uint64_t burst_us = limits::walk_burst_us_first; burst_us < limits::walk_burst_us; burst_us *= 2) {
+    clock_.advance_us(burst_us - 1);
+    waited_us_ += burst_us;
+    pace_.keep(walk, true);
+    EXPECT_EQ(rested_us_, 0U);
+    clock_.advance_us(1);
+    pace_.keep(walk, true);
+    EXPECT_GT(std::exchange(rested_us_, 0), 0U);
+  }
+  EXPECT_GT(rest_after_burst(limits::walk_burst_us), 0U);
+}
+
+TEST_F(PaceTest, a_new_walk_rests_at_once_where_others_have_seen_that_loops_wait) {
+  pace_.keep(walk, true);
+  EXPECT_GT(rest_after_burst(limits::walk_burst_us), 0);
+  rested_us_ = 0;
+  Pace other(walks_, clock_, [this] { return waited_us_; });
+  other.keep(walk + 2, true);
+  EXPECT_GT(rested_us_, 0U);
+  other.end();
+  rested_us_ = 0;
+  other.keep(walk + 4, false);
+  EXPECT_EQ(rested_us_, 0U) << "it may not rest";
+  other.end();
+  clock_.advance_us(limits::walk_waits_us);
+  other.keep(walk + 6, true);
+  EXPECT_EQ(rested_us_, 0U) << "they have not waited lately";
 }
 
 TEST_F(PaceTest, all_walks_together_take_their_share_of_the_processors) {

@@ -90,8 +90,13 @@ inline constexpr uint32_t slices_doubled_max = 3;
 
 /// It runs at least so long before it rests: longer than what a rest costs, and shorter than what people see.
 inline constexpr uint32_t walk_burst_us = 4000;
+/// Its first burst is so long, and each further one twice as long as the one before: else many walks that are
+/// new would take all processors.
+inline constexpr uint32_t walk_burst_us_first = 500;
 /// It rests if the thread of its loop waited for a processor for this part of the time ...
 inline constexpr uint32_t walk_waited_share = 10;
+/// ... or, where it is new, if another walk saw that so lately ...
+inline constexpr uint32_t walk_waits_us = 20'000;
 /// ... until all walks together have this part of the processors: the others then have more than half ...
 inline constexpr uint32_t walks_share = 3;
 /// ... It rests in parts that are no longer than this: between them it looks for its client.
