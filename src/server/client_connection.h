@@ -153,6 +153,8 @@ struct ClientConnection final : engine::Presence, Holder {
   [[nodiscard]] bool outlasts_slice() const {
     return walked_us >= limits::slice_us || client.given_up.count > 0;
   }
+  /// It costs several times what a request of one row costs: see Intake.
+  [[nodiscard]] bool is_middling() const { return own_time.is_middling(); }
   /// Of those that take long: its walks are short as a rule, so that it does not wait for all that take much.
   [[nodiscard]] bool takes_little() const {
     return usual_walk_eighths / 8 < limits::little_us && !own_time.is_heavy() && client.given_up.count == 0;

@@ -22,26 +22,44 @@ void Intake::begin_turn(uint64_t now_ms) {
   left_bytes_ = limits::receive_bytes_per_turn;
   large_left_bytes_ = limits::large_bytes_per_turn;
   used_us_ = 0;
+  has_light_ = false;
+}
+
+/// Not if there are no light ones, to whom the middling ones give way.
+bool Intake::has_to_wait(ClientConnection& connection) const {
+  return is_heavy(connection) || (connection.is_middling() && began_ms_ < light_until_ms_);
+}
+
+/// It takes part in the turn as light ones do.
+void Intake::note_part(const ClientConnection& connection) {
+  light_ones_come_ = true;
+  if (!connection.is_middling()) [[likely]] {
+    has_light_ = true;
+    light_until_ms_ = began_ms_ + limits::middling_ms_after_light;
+  }
 }
 
 bool Intake::receive(ClientConnection& connection) {
   if (connection.is_in_line) {
     return false;
   }
-  if (is_heavy(connection)) [[unlikely]] {
+  if (has_to_wait(connection)) [[unlikely]] {
     wait_in_line(connection);
     return false;
   }
   const size_t bytes_max = std::clamp(left_bytes_, limits::receive_bytes_first, limits::receive_bytes);
   const Connections::Received received = connections_.receive(connection, bytes_max);
   left_bytes_ -= std::min(left_bytes_, received.byte_count);
-  light_ones_come_ |= received.is_new;
+  if (received.is_new) [[likely]] {
+    note_part(connection);
+  }
   return received.is_new;
 }
 
 bool Intake::admit(ClientConnection& connection) {
-  if (!connection.takes_long()) [[likely]] {
-    light_ones_come_ = true;
+  const bool gives_way = connection.is_middling() && began_ms_ < light_until_ms_;
+  if (!connection.takes_long() && !gives_way) [[likely]] {
+    note_part(connection);
     return true;
   }
   if (!connection.is_closed()) {
@@ -50,24 +68,55 @@ bool Intake::admit(ClientConnection& connection) {
   return false;
 }
 
-void Intake::wait_in_line(ClientConnection& connection) {
-  const bool is_little = connection.takes_little() && !is_large_sender(connection);
-  connection.is_in_line = true;
-  lines_[is_little ? takes_little : takes_much].waiting.push_back(&connection);
+Intake::Kind Intake::kind_of(ClientConnection& connection) {
+  if (!is_heavy(connection)) {
+    return middling;
+  }
+  return connection.takes_little() && !is_large_sender(connection) ? takes_little : takes_much;
 }
 
-/// Some wait.
-ClientConnection& Intake::take_next_in_line() {
-  kind_ = had_us_[takes_little] <= had_us_[takes_much] ? takes_little : takes_much;
-  if (lines_[kind_].waiting.empty()) {
-    kind_ = kind_ == takes_little ? takes_much : takes_little;
-    had_us_ = {};  // who has not waited has nothing to catch up with
+/// Who has not waited has nothing to catch up with.
+void Intake::wait_in_line(ClientConnection& connection) {
+  const Kind kind = kind_of(connection);
+  if (lines_[kind].waiting.empty()) {
+    uint64_t least_us = never;
+    for (const Kind other : {middling, takes_little, takes_much}) {
+      least_us = lines_[other].waiting.empty() ? least_us : std::min(least_us, had_us_[other]);
+    }
+    had_us_[kind] = least_us == never ? had_us_[kind] : std::max(had_us_[kind], least_us);
   }
-  Line& line = lines_[kind_];
-  ClientConnection& connection = *line.waiting.front();
-  line.waiting.erase(line.waiting.begin());
-  line.unpolled -= std::min<size_t>(line.unpolled, 1);
-  return connection;
+  connection.is_in_line = true;
+  lines_[kind].waiting.push_back(&connection);
+}
+
+bool Intake::may_take(Kind kind, bool has_changes) const {
+  if (kind == middling && began_ms_ >= light_until_ms_) {
+    return true;
+  }
+  if (kind == middling && !is_their_time()) {
+    return !has_light_ && used_us_ < limits::middling_us_meanwhile;
+  }
+  const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
+  return used_us_ < us_max && is_their_time();
+}
+
+/// Of the kind that has had least; nullptr if none may take part now.
+ClientConnection* Intake::take_next_in_line(bool has_changes) {
+  Line* next = nullptr;
+  for (const Kind kind : {middling, takes_little, takes_much}) {
+    const bool comes_first = next == nullptr || had_us_[kind] < had_us_[kind_];
+    if (!lines_[kind].waiting.empty() && comes_first && may_take(kind, has_changes)) {
+      kind_ = kind;
+      next = &lines_[kind];
+    }
+  }
+  if (next == nullptr) {
+    return nullptr;
+  }
+  ClientConnection& connection = *next->waiting.front();
+  next->waiting.erase(next->waiting.begin());
+  next->unpolled -= std::min<size_t>(next->unpolled, 1);
+  return &connection;
 }
 
 ClientConnection* Intake::next_heavy(bool has_changes) {
@@ -75,10 +124,13 @@ ClientConnection* Intake::next_heavy(bool has_changes) {
   if (!some_wait()) [[likely]] {
     return nullptr;
   }
-  const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
   ClientConnection* next = nullptr;
-  while (next == nullptr && some_wait() && large_left_bytes_ > 0 && used_us_ < us_max && is_their_time()) {
-    ClientConnection& connection = take_next_in_line();
+  while (next == nullptr && large_left_bytes_ > 0) {
+    ClientConnection* const first = take_next_in_line(has_changes);
+    if (first == nullptr) {
+      break;
+    }
+    ClientConnection& connection = *first;
     if (has_to_wait_for_memory(connection)) [[unlikely]] {
       connections_.watch(connection, net::Interest::none);
       waiting_for_memory_.push_back(&connection);
@@ -89,7 +141,9 @@ ClientConnection* Intake::next_heavy(bool has_changes) {
       continue;
     }
     service_began_us_ = std::max<uint64_t>(clock_.now_us(), 1);
-    share_ = is_large_sender(connection) ? limits::large_senders_share : limits::long_requests_share;
+    share_ = is_large_sender(connection) ? limits::large_senders_share
+             : kind_ == middling         ? limits::middling_share
+                                         : limits::long_requests_share;
     bool has_requests = connection.state != ClientConnection::State::reading &&
                         connection.state != ClientConnection::State::lingering;
     if (!has_requests) {

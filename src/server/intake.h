@@ -2,8 +2,8 @@
 //
 // Which of the connections that have something for a turn take part in it, and how much is received of them.
 //
-//   ready ─── light ─────────────────────────────────────────────► takes part
-//     └────── heavy ─── waits in line ─── the heavy ones' time ──► takes part
+//   ready ─── light ────────────────────────────────────────────────────► takes part
+//     └────── middling or heavy ─── waits in line ─── their time ───────► takes part
 //
 // A connection is heavy as long as it costs the loop time: its last requests walked for long, or it sends a
 // large request, whose bytes are copied into memory that is new. The replies of a turn wait for all of its
@@ -13,6 +13,11 @@
 // waits. Of those in line the ones that take little and the ones that take much have half of the time each,
 // in which they come in their order. Who waits in line is not polled.
 //
+// A connection is middling whose requests take several times what those for one row take, and are no walks: a
+// list of keys. A hundred of these would take most of the time of a turn. So where light ones come, middling
+// ones wait in a line of their own, and have up to a third of the time; they need not wait while no light one
+// has something to execute. Where no light one comes, they are not told from light ones.
+//
 // Where memory is short, large requests wait for it, and one sender at a time goes on: the one that has sent
 // most. So requests come to their end one after the other, and none is closed for the bytes of the others. A
 // sender that stops in the middle lets the next one go on after a while.
@@ -20,6 +25,7 @@
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +39,7 @@
 namespace rowsocket::server {
 
 class Intake {
-  enum Kind : uint8_t { takes_little, takes_much };
+  enum Kind : uint8_t { middling, takes_little, takes_much };
 
  public:
   /// Both outlive it.
@@ -49,12 +55,13 @@ class Intake {
 
   /// The time is that of the poll.
   void begin_turn(uint64_t now_ms);
-  /// The connection has something to receive. True if there is something new to execute now. A heavy one goes
-  /// to the end of the line.
+  /// The connection has something to receive. True if there is something new to execute now. A heavy one, or
+  /// a middling one, goes to the end of its line.
   [[nodiscard]] bool receive(ClientConnection& connection);
-  /// The connection has requests. True if it takes part now. A heavy one goes to the end of the line.
+  /// The connection has requests. True if it takes part now. A heavy one, or a middling one, goes to the end
+  /// of its line.
   [[nodiscard]] bool admit(ClientConnection& connection);
-  /// Behind the light ones: the next heavy one that has something to execute. nullptr where those in line
+  /// Behind the light ones: the next one in line that has something to execute. nullptr where those in line
   /// have to wait for a later turn. `has_changes`: the turn has changed something, so that there is a commit
   /// for it to share.
   [[nodiscard]] ClientConnection* next_heavy(bool has_changes);
@@ -66,10 +73,10 @@ class Intake {
 
   /// In line. Those that wait for memory do not: `share_memory` puts them back.
   [[nodiscard]] bool some_wait() const {
-    return !lines_[takes_little].waiting.empty() || !lines_[takes_much].waiting.empty();
+    return std::any_of(lines_.begin(), lines_.end(), [](const Line& line) { return !line.waiting.empty(); });
   }
-  /// Those in line need not wait for light ones any more.
-  [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
+  /// The loop need not wait for light ones before it goes on with those in line.
+  [[nodiscard]] bool need_not_wait() const { return !lines_[middling].waiting.empty() || is_their_time(); }
   /// The loop has waited, and no light one has come.
   void note_quiet() { light_ones_come_ = false; }
   /// When another large sender may go on; see Clock::now_ms.
@@ -90,30 +97,38 @@ class Intake {
     size_t unpolled = 0;  ///< the first so many
   };
 
+  [[nodiscard]] static Kind kind_of(ClientConnection& connection);
+  [[nodiscard]] bool has_to_wait(ClientConnection& connection) const;
+  void note_part(const ClientConnection& connection);
   void wait_in_line(ClientConnection& connection);
-  [[nodiscard]] ClientConnection& take_next_in_line();
+  /// Those in line need not wait for light ones any more.
+  [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
+  [[nodiscard]] bool may_take(Kind kind, bool has_changes) const;
+  [[nodiscard]] ClientConnection* take_next_in_line(bool has_changes);
   [[nodiscard]] bool has_to_wait_for_memory(ClientConnection& connection);
   [[nodiscard]] bool has_stopped(ClientConnection& sender) const;
   void choose_sole_sender();
 
   Connections& connections_;
   const Clock& clock_;
-  std::array<Line, 2> lines_;                          ///< of each kind
+  std::array<Line, 3> lines_;                          ///< of each kind
   std::vector<ClientConnection*> waiting_for_memory_;  ///< none of them is polled
 
   // This turn.
   uint64_t began_ms_ = 0;
   size_t left_bytes_ = 0;        ///< for all that send little
   size_t large_left_bytes_ = 0;  ///< for all heavy ones
-  uint64_t used_us_ = 0;         ///< by heavy ones
+  uint64_t used_us_ = 0;         ///< by those that were in line
+  bool has_light_ = false;       ///< a light one takes part
 
   // From turn to turn.
   bool light_ones_come_ = false;
-  uint64_t theirs_at_us_ = 0;         ///< from when on the next heavy one may take part where light ones come
-  uint64_t service_began_us_ = 0;     ///< 0: no heavy one is served
+  uint64_t light_until_ms_ = 0;       ///< for so long after a light one has come, middling ones wait
+  uint64_t theirs_at_us_ = 0;         ///< from when on the next in line may take part where light ones come
+  uint64_t service_began_us_ = 0;     ///< 0: none of those in line is served
   uint32_t share_ = 0;                ///< of the one that is served
   Kind kind_ = takes_little;          ///< the same
-  std::array<uint64_t, 2> had_us_{};  ///< by those of each kind, from when both waited
+  std::array<uint64_t, 3> had_us_{};  ///< by those of each kind, since others waited
   bool is_memory_short_ = false;
   ClientConnection* sole_sender_ = nullptr;
   uint64_t sole_until_ms_ = 0;  ///< where a turn that begins later finds nothing of it, another goes on

@@ -248,6 +248,8 @@ void Turn::note_request_time(ClientConnection& connection, const Request& reques
     }
     executor_.note_took(connection.client, {.us = us, .walked = walked, .was_beside = hold_.is_adrift()});
     walked_us_ += us.has_value() ? walked.us : 0;
+    const uint32_t free_us = writes(request) ? limits::own_us_free_per_write : 0;
+    of_loop_us_ += last_own_us_ - std::min<uint64_t>(last_own_us_, free_us);
     add_own_us(last_own_us_ - std::min(last_own_us_, walked.us),
                writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
   }
@@ -261,8 +263,9 @@ void Turn::note_own_time(ClientConnection& connection, uint32_t requests) {
   add_own_us(take_own_us().value_or(0), limits::own_us_free_per_read);
   connection.note_walk(std::exchange(walked_us_, 0) + executor_.take_walked().us);
   const uint64_t us = std::exchange(slow_us_, 0);
+  const uint64_t of_loop_us = std::exchange(of_loop_us_, 0);
   if (requests > 0 || us > 0) {
-    connection.own_time.add(us);
+    connection.own_time.add(us, of_loop_us);
   }
   if (connection.client.is_unknown) [[unlikely]] {
     executor_.end_usual(connection.client);

@@ -232,6 +232,7 @@ class Turn {
   std::optional<Undone> undone_;
   uint64_t last_own_us_ = 0;    ///< see the function
   uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
+  uint64_t of_loop_us_ = 0;     ///< all of it, but for what is free of writes
   uint64_t walked_us_ = 0;      ///< for so long they walked, which is apart
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;

@@ -124,7 +124,7 @@ int TurnLoop::time_to_wait_ms() const {
     return 0;
   }
   if (intake_.some_wait()) [[unlikely]] {
-    return intake_.is_their_time() ? 0 : 1;  // a millisecond, or until a light one comes
+    return intake_.need_not_wait() ? 0 : 1;  // a millisecond, or until a light one comes
   }
   const uint64_t deadline_ms =
       std::min({behind_commits_due_ms(), next_sweep_ms_, next_look_ms_, intake_.due_ms(),

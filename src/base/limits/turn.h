@@ -47,6 +47,16 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
+/// A connection is middling whose requests usually take so long in a turn, ten times what one row takes ...
+inline constexpr uint32_t middling_us = 10;
+/// ... where no more of one turn counts: others may have had the processor.
+inline constexpr uint32_t middling_us_per_turn_max = 75;
+/// After a middling one the light ones have the loop for so many times as long: they keep two thirds of it.
+inline constexpr uint32_t middling_share = 2;
+/// Where none of them comes at once, a turn takes the middling ones for so long. Not measured.
+inline constexpr uint32_t middling_us_meanwhile = 100;
+/// Where no light one has come for so long, they do not wait at all: the way into the line costs, too.
+inline constexpr uint32_t middling_ms_after_light = 100;
 /// A heavy one whose requests usually walk for less takes little: it does not wait for all those that take
 /// much.
 inline constexpr uint32_t little_us = 200;
@@ -72,9 +82,9 @@ inline constexpr uint32_t own_us_max = 2000;
 inline constexpr uint32_t own_turns_until_known = 4;
 /// Where the requests of a selection usually take so long, unknown clients that ask for it are heavy.
 inline constexpr uint32_t unknown_own_us_max = 125;
-/// Of a request, fewer ticks than that count as nothing, so that most need no division: 10 µs of a processor
-/// of 3 GHz, 30 µs where a tick is a nanosecond.
-inline constexpr uint64_t own_ticks_min = 30'000;
+/// Of a request, fewer ticks than that count as nothing, so that most need no division: 7 µs of a processor
+/// of 3 GHz, 20 µs where a tick is a nanosecond.
+inline constexpr uint64_t own_ticks_min = 20'000;
 /// After a long request the light ones have the loop for so many times as long: they keep three quarters of
 /// it.
 inline constexpr uint32_t long_requests_share = 3;
