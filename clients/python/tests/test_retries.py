@@ -6,15 +6,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
 import rowsocket
 import rowsocket.aio
-from fake_server import FakeServer, Peer
-from typed_table import COLUMNS, answering, opens, users_of
+from fake_server import Conversation, FakeServer, Peer, has_time
+from typed_table import COLUMNS, TYPES, answering, opens, users_of
 
 DEADLOCK = b"1\t1\t149\n"
+LOCKED = b"1\t1\tlock_tables\n"
+STOPS = b"1\t1\tshutdown\n"
+MISSING = b"1\t1\topen_table\n"
 
 
 def test_a_refusal_that_passes_is_tried_again() -> None:
@@ -93,6 +97,122 @@ def test_a_group_is_tried_again_as_a_whole() -> None:
             group.delete(users, 1)
             group.delete(users, 2)
         assert group.results() == [1, 1]
+
+
+def answers_opens(*replies: bytes) -> Conversation:
+    """Each open_index gets the next reply. After the last one, nobody asks again."""
+
+    def conversation(peer: Peer) -> None:
+        for reply in replies:
+            opens(peer, reply=reply)
+        peer.until_closed()
+
+    return conversation
+
+
+def by_connection(port: int, retries: int) -> None:
+    with rowsocket.connect(port=port, retries=retries) as connection:
+        connection.open_index("app", "user", COLUMNS)
+
+
+def by_table(port: int, retries: int) -> None:
+    with rowsocket.connect(port=port, retries=retries, database="app") as connection:
+        connection.table("user", COLUMNS)
+
+
+def by_pool(port: int, retries: int) -> None:
+    with rowsocket.ConnectionPool(port=port, retries=retries, max_size=1) as pool:
+        pool.open_index("app", "user", COLUMNS)
+
+
+def by_asyncio_connection(port: int, retries: int) -> None:
+    async def use() -> None:
+        async with await rowsocket.aio.connect(port=port, retries=retries) as connection:
+            await connection.open_index("app", "user", COLUMNS)
+
+    asyncio.run(use())
+
+
+def by_asyncio_pool(port: int, retries: int) -> None:
+    async def use() -> None:
+        async with rowsocket.aio.ConnectionPool(port=port, retries=retries, database="app") as pool:
+            await pool.table("user", COLUMNS)
+
+    asyncio.run(use())
+
+
+every_way_to_open = pytest.mark.parametrize(
+    "open_by", [by_connection, by_table, by_pool, by_asyncio_connection, by_asyncio_pool]
+)
+
+
+@every_way_to_open
+def test_an_open_that_is_refused_for_a_reason_that_passes_is_tried_again(
+    open_by: Callable[[int, int], None],
+) -> None:
+    with FakeServer(answers_opens(LOCKED, STOPS, TYPES)) as server:
+        open_by(server.port, 2)
+
+
+@every_way_to_open
+def test_an_open_is_tried_again_as_often_as_was_said(open_by: Callable[[int, int], None]) -> None:
+    with (
+        FakeServer(answers_opens(LOCKED, STOPS)) as server,
+        pytest.raises(rowsocket.ServerError, match="shutdown"),
+    ):
+        open_by(server.port, 1)
+
+
+@every_way_to_open
+def test_an_open_of_what_is_missing_is_not_tried_again(open_by: Callable[[int, int], None]) -> None:
+    with FakeServer(answers_opens(MISSING)) as server, pytest.raises(rowsocket.OpenTableError):
+        open_by(server.port, 5)
+
+
+def test_an_open_is_tried_again_after_its_connection_was_lost_too() -> None:
+    def is_lost(peer: Peer) -> None:
+        peer.read()
+
+    with FakeServer(is_lost, answers_opens(LOCKED, TYPES)) as server:
+        by_connection(server.port, 1)
+
+
+def test_what_was_opened_at_the_second_try_has_the_types_that_it_was_told_then() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer, reply=LOCKED)
+        opens(peer)
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t3\t1\tAda\t\0\n")
+
+    with users_of(conversation, retries=1) as users:
+        assert users.get(1) == (1, "Ada", None)
+
+
+def is_locked_for_good(peer: Peer) -> None:
+    while peer.read():
+        peer.send(LOCKED)
+
+
+def test_an_open_is_tried_again_within_the_timeout() -> None:
+    with (
+        FakeServer(is_locked_for_good) as server,
+        rowsocket.connect(port=server.port, retries=1000) as connection,
+    ):
+        has_time(connection, 0.2)  # 1000 pauses would take longer than this
+        with pytest.raises((rowsocket.OpenTableError, rowsocket.Timeout)):
+            connection.open_index("app", "user", COLUMNS)
+
+
+def test_an_open_by_a_pool_is_tried_again_within_the_timeout() -> None:
+    with (
+        FakeServer(is_locked_for_good) as server,
+        rowsocket.ConnectionPool(port=server.port, retries=1000) as pool,
+    ):
+        with pool.connection():
+            pass  # so that it is made
+        has_time(pool, 0.2)
+        with pytest.raises((rowsocket.OpenTableError, rowsocket.Timeout)):
+            pool.open_index("app", "user", COLUMNS)
 
 
 def test_a_lost_write_is_never_tried_again() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rowsocket import _requests
 from rowsocket._index import IndexDescription, ValueKind, as_dicts, describe
-from rowsocket._session import IndexIds, Pending, Session
+from rowsocket._session import IndexIds, Pending, Session, opening_of
 
 TYPES = b"0\t3\tint(11)\tvarchar(20)\tdatetime\n"
 ROW = b"0\t3\t-7\tAd\xc3\xa9le\t2024-01-02 03:04:05\n"
@@ -19,7 +19,7 @@ ROW = b"0\t3\t-7\tAd\xc3\xa9le\t2024-01-02 03:04:05\n"
 def session_with(index: IndexDescription[Any], types: bytes) -> Session:
     """A session in which the index is open."""
     session = Session(IndexIds())
-    session.open(index)
+    session.encode([opening_of(index)])
     session.feed(types)
     return session
 

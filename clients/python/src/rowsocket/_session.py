@@ -131,6 +131,11 @@ class Pending(Generic[T]):
         self.done = self.was_sent = False
 
 
+def opening_of(description: IndexDescription[Any]) -> Pending[None]:
+    """A request for the index to be open, and for nothing else: it has no tail."""
+    return Pending(Request(description, b"", False, _nothing))
+
+
 class IndexIds:
     """The numbers under which one logical connection knows its indexes."""
 
@@ -224,30 +229,29 @@ class _Opening:
     """The request that opens an index, or asks for the types of one that is open."""
 
     def __init__(
-        self, opened: _Opened, description: IndexDescription[Any], by_tokens: dict[bytes, _Opened] | None
+        self, pending: Pending[None], opened: _Opened, by_tokens: dict[bytes, _Opened] | None
     ) -> None:
-        self.pending: Pending[None] = Pending(Request(description, b"", False, _nothing))
-        self.opened = opened
-        self._description = description
+        self._pending = pending
+        self._opened = opened
         self._by_tokens = by_tokens
         """The session's indexes, of which one that can not be opened is none; None if it is open."""
 
     def _take(self, reply: Reply) -> None:
-        self.pending._take(reply)
-        if self.pending.error is None:
-            _take_types(self.opened, reply, self._description)
+        self._pending._take(reply)
+        if self._pending.error is None:
+            _take_types(self._opened, reply, self._pending._description)
         else:
             self._forget()
 
     def _fail(self, error: Exception) -> None:
-        self.pending._fail(error)
+        self._pending._fail(error)
         self._forget()
 
     def _forget(self) -> None:
-        error, tokens = self.pending.error, self._description.open_tokens
+        error, tokens = self._pending.error, self._pending._description.open_tokens
         if self._by_tokens is not None and isinstance(error, RowSocketError):
-            self.opened.error = error
-            if self._by_tokens.get(tokens) is self.opened:
+            self._opened.error = error
+            if self._by_tokens.get(tokens) is self._opened:
                 del self._by_tokens[tokens]
 
 
@@ -269,43 +273,40 @@ class Session:
         self._awaiting.append(pending)
         return b"A\t" + b"\t".join(map(encode_value, login)) + b"\n", pending
 
-    def open(self, description: IndexDescription[Any], *, again: bool = False) -> tuple[bytes, Pending[None]]:
-        """The bytes that open an index (none if it is open), and what becomes of them.
+    def _open(self, pending: Pending[None]) -> bytes:
+        """The bytes that open its index; none if it is open, and `pending` is done then."""
+        opened = self._opened.get(pending._description.open_tokens)
+        pending.was_sent = True
+        if opened is None:
+            return self._ask_to_open(pending, None)[0]
+        pending._take(Reply(0, 1, []))
+        return b""
 
-        again  also if it is open, for its types. If the server refuses, the index goes on as it was
+    def _ask_to_open(self, pending: Pending[None], opened: _Opened | None) -> tuple[bytes, _Opened]:
+        """The bytes that open a new index, or that ask for the types of one that is open, which goes on as it
+        was if the server refuses; and that index. A signal's handler may end the session meanwhile: then a
+        new one is not among those of the session, and has the error.
         """
-        opened = self._opened.get(description.open_tokens)
-        if opened is not None and not again:
-            done: Pending[None] = Pending(Request(description, b"", False, _nothing))
-            done._take(Reply(0, 1, []))
-            return b"", done
-        data, opening = self._ask_to_open(description, opened)
-        return data, opening.pending
-
-    def _ask_to_open(
-        self, description: IndexDescription[Any], opened: _Opened | None
-    ) -> tuple[bytes, _Opening]:
-        """The same of an index that is open, for its types, or of a new one. A signal's handler may end the
-        session meanwhile: then the new one is not among those of the session, and has the error.
-        """
+        description = pending._description
         tokens = description.open_tokens
+        by_tokens = None
         if opened is None:
             opened = _Opened(self._ids.id_of(description), len(description.columns))
-            opening = _Opening(opened, description, self._opened)
-        else:
-            opening = _Opening(opened, description, None)
+            by_tokens = self._opened
+        opening = _Opening(pending, opened, by_tokens)
         opened.asked_s = time.monotonic()
         self._awaiting.append(opening)
         self._opened[tokens] = opened  # last: a Ctrl-C before it leaves no index that was never asked for
-        return b"P\t%d\t%s\n" % (opened.id, tokens), opening
+        return b"P\t%d\t%s\n" % (opened.id, tokens), opened
 
     def ask_new_types(self, altered: Sequence[Pending[Any]]) -> tuple[bytes, Pending[None]]:
         """For requests that failed with `OtherTypes`: the bytes that ask for the types again, and the last of
         what becomes of them. `take_again` is next.
         """
         indexes = {pending._description.open_tokens: pending._description for pending in altered}
-        asked = [self.open(description, again=True) for description in indexes.values()]
-        return b"".join(data for data, _ in asked), asked[-1][1]
+        asked = [opening_of(description) for description in indexes.values()]
+        data = [self._ask_to_open(one, self._opened.get(tokens))[0] for tokens, one in zip(indexes, asked)]
+        return b"".join(data), asked[-1]
 
     def take_again(self, altered: Sequence[Pending[Any]]) -> None:
         """Make the results of these requests out of the replies that came, by the types as they are now."""
@@ -317,8 +318,10 @@ class Session:
 
     def encode(self, pendings: Sequence[Pending[Any]]) -> bytes:
         """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group
-        can not open any.
+        can not open any. What `opening_of` made stands alone.
         """
+        if not pendings[0]._request.tail:
+            return self._open(pendings[0])
         openings: list[bytes] = []
         lines: list[bytes] = []
         now_s = time.monotonic()
@@ -331,9 +334,8 @@ class Session:
                 continue
             opened = self._opened.get(description.open_tokens)
             if opened is None or (now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders):
-                data, opening = self._ask_to_open(description, opened)
+                data, opened = self._ask_to_open(opening_of(description), opened)
                 openings.append(data)
-                opened = opening.opened
             pending._opened = opened
             lines.append(b"%d\t%s\n" % (opened.id, request.tail))
         self._awaiting.extend(pendings)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
 from rowsocket._pipeline import are_sent_once, have_succeeded, lost_reads, refused_for_now
-from rowsocket._session import IndexIds, Pending
+from rowsocket._session import IndexIds, Pending, opening_of
 from rowsocket.errors import ConnectionLost, RowSocketError
 
 from ._link import Link, Lock, Place, ShortWay, pause
@@ -174,14 +174,9 @@ class Connection(ShortWay, Executor):
     def _open_within(self, description: IndexDescription[Any], id: int | None, deadline: Deadline) -> None:
         """Open an index now. Raises RowSocketError."""
         self._ids.id_of(description, id)
-        for last_try in (False, True):
-            link = self._connected(deadline)
-            data, opened = link.session.open(description)
-            link.exchange(data, opened, deadline)
-            if opened.error is None:
-                return
-            if last_try or not lost_reads([opened]) or not self._options.reconnect:
-                raise opened.error
+        opening = opening_of(description)
+        self._run([opening], deadline)
+        opening.result()
 
 
 def connect(
