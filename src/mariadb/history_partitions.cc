@@ -67,6 +67,11 @@ bool needs_new_partition(THD* thd, TABLE_LIST* first) {
 }
 
 void FixedPartitions::fix(TABLE_LIST* first) {
+  size_t count = 0;
+  for (const TABLE_LIST* list = first; list != nullptr; list = list->next_global) {
+    ++count;
+  }
+  fixed_.reserve(count);
   for (TABLE_LIST* list = first; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
     if (table != nullptr && keeps_history_in_steps(table) && table->part_info->vers_info->auto_hist) {

@@ -213,6 +213,8 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
     transaction_.end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
+  shelf_.make_room();  // what is open stands on the shelf, or is a statement's
+  statement.make_room();
   Opening opening = table->open(thd_, statement.is_empty(), NewHistory::report, error);
   if (opening == Opening::own_statement && !transaction_.in_group_of_one_statement()) {
     transaction_.end_shared_statement();

@@ -59,7 +59,13 @@ Begin Session::begin_any_request(engine::Selection& selection, const engine::Use
   if (error = rights_.become(selection.description().account); !error.ok()) {
     return Begin::failed;
   }
-  const Begin begin = begin_as_account(selection, use, cursor, error);
+  Begin begin = Begin::failed;
+  try {
+    begin = begin_as_account(selection, use, cursor, error);
+  } catch (...) {
+    rights_.leave();
+    throw;
+  }
   if (begin != Begin::ready) {
     rights_.leave();
   }

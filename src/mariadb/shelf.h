@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/invariant.h"
+#include "base/room.h"
 #include "engine/opened_selections.h"
 #include "mariadb/open_table.h"
 #include "mariadb/selection.h"
@@ -61,6 +62,8 @@ class Shelf {
       kept_.push_back(std::move(table));
     }
   }
+  /// One more can be kept without memory for it. May throw std::bad_alloc.
+  void make_room() { make_room_in(kept_); }
   [[nodiscard]] bool is_empty() const { return kept_.empty(); }
   /// A lock was not to be had. The session that holds it may itself wait for what stands here, so `yield`
   /// gives back everything.

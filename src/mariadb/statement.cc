@@ -53,6 +53,7 @@ Opening Statement::use(const std::shared_ptr<OpenTable>& table, Error& error) {
     return Opening::failed;
   }
   if (!table->is_locked()) {
+    make_room();  // a table that is locked must be in the list
     MYSQL_LOCK* const lock_before = thd_->lock;
     if (const Opening opening = table->lock(thd_, error); opening != Opening::ready) {
       thd_->lock = lock_before;

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/room.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
@@ -53,6 +54,8 @@ class Statement {
   void begin_request(const OpenTable& table);
   /// The table was opened with others: it is closed when the statement ends.
   void take(std::shared_ptr<OpenTable> table) { tables_.push_back(std::move(table)); }
+  /// One more table can be taken, or used, without memory for it. May throw std::bad_alloc.
+  void make_room() { make_room_in(tables_); }
   /// Lock an open table, unless it is locked. Row events that follow are those of this table.
   [[nodiscard]] Opening use(const std::shared_ptr<OpenTable>& table, Error& error);
 

@@ -296,26 +296,28 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
   const BesideStatement beside(thd);
   const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
   error = {};
-  if (!open_whole_list(thd, before, error)) {
-    return fail_to_open(thd, before, error);
-  }
-  if (!renew_routines(thd, before, error)) [[unlikely]] {
-    return fail_to_open(thd, before, error);
-  }
-  if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
-      [[unlikely]] {
-    if (new_history == NewHistory::report) {
-      close_list(thd, before);
-      return Opening::new_partition;
+  try {
+    if (!open_whole_list(thd, before, error) || !renew_routines(thd, before, error)) [[unlikely]] {
+      return fail_to_open(thd, before, error);
     }
-    if (const Opening added = add_history_partition(thd, before, error); added != Opening::ready) {
-      return added;
+    if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
+        [[unlikely]] {
+      if (new_history == NewHistory::report) {
+        close_list(thd, before);
+        return Opening::new_partition;
+      }
+      if (const Opening added = add_history_partition(thd, before, error); added != Opening::ready) {
+        return added;
+      }
     }
-  }
-  if (intent_ == engine::Intent::write && !find_all_children(thd, before, error)) [[unlikely]] {
+    if (intent_ == engine::Intent::write && !find_all_children(thd, before, error)) [[unlikely]] {
+      return fail_to_open(thd, before, error);
+    }
+    return check_opened(thd, alone_in_statement, before);
+  } catch (const std::bad_alloc&) {
+    error = ErrorCode::out_of_memory;
     return fail_to_open(thd, before, error);
   }
-  return check_opened(thd, alone_in_statement, before);
 }
 
 /// The tables of the list are open, before and after. Where one of them was altered since the last opening,
@@ -325,15 +327,10 @@ bool OpenTable::renew_routines(THD* thd, const MDL_savepoint& before, Error& err
   if (!calls_routines(*thd->lex)) [[likely]] {
     return true;
   }
-  try {
-    std::string key(list_.table->s->table_cache_key.str, list_.table->s->table_cache_key.length);
-    key.push_back(static_cast<char>(events_));
-    if (ServerThread::of(thd).routines_have_met(std::move(key), versions_of(&list_))) {
-      return true;
-    }
-  } catch (const std::bad_alloc&) {
-    error = ErrorCode::out_of_memory;
-    return false;
+  std::string key(list_.table->s->table_cache_key.str, list_.table->s->table_cache_key.length);
+  key.push_back(static_cast<char>(events_));
+  if (ServerThread::of(thd).routines_have_met(std::move(key), versions_of(&list_))) {
+    return true;
   }
   close_list(thd, before);
   thd->sp_caches_clear();
@@ -343,22 +340,17 @@ bool OpenTable::renew_routines(THD* thd, const MDL_savepoint& before, Error& err
 /// The tables of the list are open, before and after. With the names of missing children locked, no ALTER
 /// TABLE is at its end in one of them, until the transaction ends: then they are found, or are none any more.
 bool OpenTable::find_all_children(THD* thd, const MDL_savepoint& before, Error& error) {
-  try {
-    ForeignChildren::Tables locked;
-    for (;;) {
-      const ForeignChildren::Tables missing = children_.missing(ForeignChildren::in(thd, &list_), locked);
-      if (missing.empty()) [[likely]] {
-        return true;
-      }
-      close_list(thd, before);
-      locked.insert(locked.end(), missing.begin(), missing.end());
-      if (!lock_names(thd, locked) || !open_whole_list(thd, thd->mdl_context.mdl_savepoint(), error)) {
-        return false;
-      }
+  ForeignChildren::Tables locked;
+  for (;;) {
+    const ForeignChildren::Tables missing = children_.missing(ForeignChildren::in(thd, &list_), locked);
+    if (missing.empty()) [[likely]] {
+      return true;
     }
-  } catch (const std::bad_alloc&) {
-    error = ErrorCode::out_of_memory;
-    return false;
+    close_list(thd, before);
+    locked.insert(locked.end(), missing.begin(), missing.end());
+    if (!lock_names(thd, locked) || !open_whole_list(thd, thd->mdl_context.mdl_savepoint(), error)) {
+      return false;
+    }
   }
 }
 
@@ -399,13 +391,14 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
   }
   // Left by the SQL query that used this table last; each new query decides it anew.
   table->all_partitions_pruned_away = false;
+  is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
+  if (!is_kept_) {
+    fixed_partitions_.fix(&list_);
+  }
   table_ = table;
   ++generation_;
-  is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
   if (is_kept_) {
     keep(thd);
-  } else {
-    fixed_partitions_.fix(&list_);
   }
   return Opening::ready;
 }

@@ -2,6 +2,7 @@
 #include "request/error.h"
 
 #include <array>
+#include <new>
 
 namespace rowsocket {
 namespace {
@@ -21,27 +22,35 @@ constexpr std::string_view before_object = " for ";
 
 }  // namespace
 
-Error::Error(ErrorCode error_code, int error_number, std::string_view detail)
+Error::Error(ErrorCode error_code, int error_number, std::string_view detail) noexcept
     : code(error_code), number(error_number) {
   set_detail(detail);
 }
 
-Error::Error(const Error& other) : code(other.code), reason(other.reason), number(other.number) {
+Error::Error(const Error& other) noexcept : code(other.code), reason(other.reason), number(other.number) {
   set_detail(other.detail());
 }
 
-Error& Error::operator=(const Error& other) {
+Error& Error::operator=(const Error& other) noexcept {
   Error copy(other);
   return *this = std::move(copy);
 }
 
-void Error::set_detail(std::string_view text) {
-  detail_ = text.empty() ? nullptr : std::make_unique<const std::string>(text);
+void Error::set_detail(std::string_view text) noexcept {
+  try {
+    detail_ = text.empty() ? nullptr : std::make_unique<const std::string>(text);
+  } catch (const std::bad_alloc&) {
+    detail_ = nullptr;
+  }
 }
 
-Error denied(int number, std::string_view what, std::string_view object) {
-  std::string detail(what);
-  detail.append(before_object).append(object);
+Error denied(int number, std::string_view what, std::string_view object) noexcept {
+  std::string detail;
+  try {
+    detail.append(what).append(before_object).append(object);
+  } catch (const std::bad_alloc&) {
+    detail.clear();
+  }
   return Error(ErrorCode::sql, number, detail).because(Reason::denied);
 }
 

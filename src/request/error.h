@@ -67,7 +67,8 @@ constexpr bool fails_again(Reason reason) {
 /// The outcome of something that can fail. `code == none` is success.
 ///
 /// Every request makes and moves some of these, and nearly all are successes. So the detail is apart: without
-/// one an error takes no memory of its own.
+/// one an error takes no memory of its own. Where memory is refused an error has no detail: to say what went
+/// wrong never fails itself.
 class [[nodiscard]] Error {
  public:
   ErrorCode code = ErrorCode::none;
@@ -76,17 +77,17 @@ class [[nodiscard]] Error {
 
   Error() = default;
   Error(ErrorCode error_code, int error_number = 0) : code(error_code), number(error_number) {}
-  Error(ErrorCode error_code, std::string_view detail) : Error(error_code, 0, detail) {}
-  Error(ErrorCode error_code, int error_number, std::string_view detail);
+  Error(ErrorCode error_code, std::string_view detail) noexcept : Error(error_code, 0, detail) {}
+  Error(ErrorCode error_code, int error_number, std::string_view detail) noexcept;
   Error(Error&&) noexcept = default;
   Error& operator=(Error&&) noexcept = default;
-  Error(const Error& other);
-  Error& operator=(const Error& other);
+  Error(const Error& other) noexcept;
+  Error& operator=(const Error& other) noexcept;
   ~Error() = default;
 
   /// One line for people; may be empty.
   [[nodiscard]] std::string_view detail() const { return detail_ == nullptr ? std::string_view() : *detail_; }
-  void set_detail(std::string_view text);
+  void set_detail(std::string_view text) noexcept;
 
   /// The same error, for this reason.
   Error&& because(Reason why) && {
@@ -101,7 +102,7 @@ class [[nodiscard]] Error {
 };
 
 /// An account lacks a grant: `what` was denied to it, on `object` (a table of this name, a column of it).
-[[nodiscard]] Error denied(int number, std::string_view what, std::string_view object);
+[[nodiscard]] Error denied(int number, std::string_view what, std::string_view object) noexcept;
 /// What a client is told of an error that named no table itself, where it may have no right on the table: the
 /// detail without the object that was denied.
 [[nodiscard]] std::string_view detail_without_object(const Error& error);

@@ -9,15 +9,20 @@
 // With "rename TEXT" in it, renaming such a file waits until the control file is gone. Meanwhile there is a file of the control
 // file's name and ".rename". A second line "open TEXT" does the same to the opening of a file, with ".open".
 // With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
+// With "new NUMBER" in it, the allocation of that number fails which RowSocket makes with operator new in a thread that writes. The
+// control file is gone then.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
+#include <stdint.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -123,3 +128,60 @@ extern void* __libc_realloc(void* place, size_t size);
 
 void* malloc(size_t size) { return is_refused(size) ? NULL : __libc_malloc(size); }
 void* realloc(void* place, size_t size) { return is_refused(size) ? NULL : __libc_realloc(place, size); }
+
+struct code {
+  uintptr_t place;
+  int is_ours;
+};
+
+/// Of RowSocket, or of the library in which its containers may be compiled.
+static int look_for_code(struct dl_phdr_info* loaded, size_t size, void* wanted) {
+  struct code* const code = wanted;
+  (void)size;
+  if (strstr(loaded->dlpi_name, "rowsocket.so") == NULL && strstr(loaded->dlpi_name, "libstdc++") == NULL) {
+    return 0;
+  }
+  for (int number = 0; number < loaded->dlpi_phnum; ++number) {
+    const uintptr_t begin = loaded->dlpi_addr + loaded->dlpi_phdr[number].p_vaddr;
+    code->is_ours |= code->place >= begin && code->place < begin + loaded->dlpi_phdr[number].p_memsz;
+  }
+  return 0;
+}
+
+/// One thread writes, so that nobody else counts.
+static int is_new_refused(void* caller) {
+  static int counted, counted_for;
+  static __thread int is_asking;
+  char name[17] = "";
+  char text[64] = "";
+  int wanted = 0;
+  if (is_asking || prctl(PR_GET_NAME, name) != 0 || strncmp(name, "rowsocket-w", 11) != 0) {
+    return 0;
+  }
+  is_asking = 1;
+  if (read_control(text, sizeof(text) - 1) > 0 && sscanf(text, "new %d", &wanted) == 1) {
+    struct code code = {(uintptr_t)caller, 0};
+    dl_iterate_phdr(look_for_code, &code);
+    counted = counted_for == wanted ? counted + code.is_ours : code.is_ours;
+    counted_for = wanted;
+  }
+  const int is_refused = wanted != 0 && counted == wanted;
+  if (is_refused) {
+    counted_for = 0;
+    unlink(getenv("ROWSOCKET_TEST_FAULT"));
+  }
+  is_asking = 0;
+  return is_refused;
+}
+
+/// operator new(size_t)
+void* _Znwm(size_t size) {
+  static void* (*real)(size_t);
+  if (real == NULL) {
+    real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
+  }
+  if (is_new_refused(__builtin_return_address(0))) {
+    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  }
+  return real(size);
+}

@@ -38,6 +38,9 @@ inline constexpr uint32_t rows_per_question = 64;
 inline constexpr uint32_t rows_passed_per_step = rows_per_question;
 /// How often a request that waits for a lock, say, is looked at: whether its client is still there.
 inline constexpr uint32_t presence_ms = 20;
+/// Behind requests that took so many ticks, who comes next in the turn is looked for: 20 ms of a processor of
+/// 3 GHz, 60 ms where a tick is a nanosecond.
+inline constexpr uint64_t look_ticks = 60'000'000;
 /// How often a walk looks for that itself: a look is a call of the system, which takes half a microsecond.
 /// Many walks of clients that go at once take the less of the processors, the sooner they look.
 inline constexpr uint32_t walk_presence_us = 2000;
