@@ -283,6 +283,8 @@ class Session {
   /// thread. Where no request is under way, nothing happens: who asks for a stop asks again as long as it
   /// matters.
   virtual void stop(const Work& /*work*/) {}
+  /// The work under way was told to stop.
+  [[nodiscard]] virtual bool was_stopped() const { return false; }
   /// No `stop` comes any more for the request that has ended: the commit is not to hear of an earlier one.
   virtual void forget_stop() {}
   /// The request under way is to fail soon with Reason::row_locked, if it waits for a row in place, and

@@ -76,6 +76,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
  public:
   int64_t committed = 0;
   int commits_to_failure = 0;  ///< of those with changes; 1: the next one fails
+  Error failure = ErrorCode::commit_failed;
 
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error&) override {
@@ -111,7 +112,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   Error commit() override {
     if (number_ != committed && --commits_to_failure == 0) {
       number_ = committed;
-      return ErrorCode::commit_failed;
+      return std::move(failure);
     }
     committed = number_;
     return {};
@@ -198,6 +199,10 @@ class ColdExecutor {
   [[nodiscard]] int64_t committed() const { return session_.committed; }
   [[nodiscard]] bool out_failed() const { return connection_.out.failed(); }
   void fail_commit(int nth) { session_.commits_to_failure = nth; }
+  void fail_next_commit(Error failure) {
+    session_.failure = std::move(failure);
+    fail_commit(1);
+  }
 
  private:
   std::vector<const Request*> bind(const std::vector<Ask>& asks) {
@@ -289,6 +294,20 @@ TEST_F(MemoryTest,
     }
     EXPECT_GT(allowed_count, 5);
   }
+}
+
+TEST_F(MemoryTest, where_a_commit_fails_and_its_words_have_no_room_nothing_is_said_of_what_it_had) {
+  const Error failure(ErrorCode::sql, "a text that does not fit into the string itself");
+  int allowed_count = 0;
+  for (bool refused = true; refused; ++allowed_count) {
+    ColdExecutor executor;
+    executor.fail_next_commit(failure);
+    refused = executor.run({insert_one, insert_one}, allowed_count) > allowed_count;
+    EXPECT_EQ(executor.committed(), 0);
+    const bool is_closed = executor.out_failed();
+    EXPECT_TRUE(is_closed || executor.replies().size() == 2) << allowed_count << " allocations";
+  }
+  EXPECT_GT(allowed_count, 2);
 }
 
 TEST_F(MemoryTest, a_group_is_answered_wholly_or_its_connection_fails) {

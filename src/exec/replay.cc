@@ -52,8 +52,18 @@ class ForClient {
 
 }  // namespace
 
+/// Never throws: without the memory for what has to be said, nothing is said of anything that is staged.
 void Staging::settle() {
   const ForAll for_all(session_, !staged_.empty());
+  try {
+    commit_or_fail();
+    forget();
+  } catch (...) {
+    give_up();
+  }
+}
+
+void Staging::commit_or_fail() {
   if (transaction_.is_open()) {
     const Committed committed = transaction_.commit();
     if (!committed.error.ok() && !staged_.empty()) {
@@ -66,7 +76,6 @@ void Staging::settle() {
   } else if (!invariant(!has_promised_writes(), "what was promised has a transaction to be committed")) {
     fail_writes(ErrorCode::commit_failed);
   }
-  forget();
 }
 
 /// A reply says that a write was done.
@@ -89,12 +98,15 @@ void Staging::replay_if_lost() {
     return;
   }
   const ForAll for_all(session_, !staged_.empty());
-  if (transaction_.may_run_again()) {
-    transaction_.roll_back();
-    replay();
-  } else {
-    transaction_.roll_back();  // the request that did lasting work failed, and has its answer
+  const bool may_run_again = transaction_.may_run_again();
+  transaction_.roll_back();
+  try {
+    if (may_run_again) {
+      replay();
+    }  // else the request that did lasting work failed, and has its answer
     forget();
+  } catch (...) {
+    give_up();
   }
 }
 
@@ -106,7 +118,6 @@ void Staging::replay() {
   for (Job& job : staged_) {
     remake(job);
   }
-  forget();
 }
 
 /// The transaction is gone for good: what it had promised was not kept.
@@ -182,6 +193,10 @@ bool Staging::run_alone(Job& job) {
   const bool parted_rows = job.parts_rows;  // a failure may ask for it
   job.outcome = {};
   const Begin begin = run_in_transaction_of_its_own(job);
+  if (!job.can_run()) [[unlikely]] {
+    transaction_.roll_back();  // it was stopped
+    return true;
+  }
   if (begin == Begin::wait) {
     static_cast<void>(put_back(job));  // else its time is over, and the outcome is its answer
     transaction_.roll_back();
@@ -213,7 +228,12 @@ void Staging::redo_alone(Job& job) {
   transaction_.roll_back();
   counters_.add(Counter::replays);
   job.out().truncate(job.reply_begin);
-  remake(job);
+  try {
+    remake(job);
+  } catch (...) {
+    job.give_up();
+    transaction_.roll_back();
+  }
 }
 
 void Staging::forget() {

@@ -96,6 +96,21 @@ TEST_F(ReplayedWorkTest, of_one_that_was_killed_during_the_commit_before_its_req
   EXPECT_EQ(count(Counter::requests_stopped), 1);
 }
 
+TEST_F(ReplayedWorkTest, one_that_is_stopped_when_it_runs_again_is_not_begun_once_more) {
+  begin();
+  send(one, add_stock("1"));
+  send(two, add_stock("2"));
+  engine.fail_commit(deadlock);
+  engine.on_next_request([this] { session->stop(session->work()); });
+  engine.lose_transaction_at_write(1);
+  end();
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_TRUE(one.client.has_left);
+  EXPECT_FALSE(two.client.has_left);
+  EXPECT_EQ(count(Counter::requests_stopped), 1);
+}
+
 TEST_F(ReplayedWorkTest, a_request_that_waits_alone_can_be_stopped_when_it_runs_again) {
   executor->begin_turn(0, true);
   send(one, add_stock("1"));

@@ -24,6 +24,7 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
   if (client_ != nullptr && now_us - client_asked_us_ >= limits::walk_presence_us) {
     client_asked_us_ = now_us;
     if (client_->is_gone()) {
+      has_client_left_ = true;
       return ErrorCode::client_gone;
     }
   }

@@ -56,11 +56,14 @@ class RequestBounds {
     due_us_ = 0;
     may_be_given_up_ = false;
     is_given_up_ = false;
+    has_client_left_ = false;
   }
   /// Whether the request under way can be undone, and begin again. At first it can not.
   void let_be_given_up(bool may_be) { may_be_given_up_ = may_be; }
   /// The last reason to end was that it is given up.
   [[nodiscard]] bool is_given_up() const { return is_given_up_; }
+  /// ... or that its client has gone.
+  [[nodiscard]] bool has_client_left() const { return has_client_left_; }
   /// For how long, in µs, the request has gone on since its first question; 0 = it has asked none.
   [[nodiscard]] uint64_t asked_for_us() const { return began_us_ == 0 ? 0 : clock_.now_us() - began_us_; }
   /// Of that, the longest time without a question: what is no walk was in there.
@@ -104,6 +107,7 @@ class RequestBounds {
   GivenUp before_;
   bool may_be_given_up_ = false;
   bool is_given_up_ = false;
+  bool has_client_left_ = false;
   uint64_t rows_before_ = 0;
   uint64_t began_us_ = 0;  ///< 0 = it has not asked yet
   uint64_t asked_us_ = 0;  ///< when its last question was answered

@@ -51,6 +51,8 @@ class Runner {
   void let_be_given_up(bool may_be) { bounds_.let_be_given_up(may_be); }
   /// When the first try of what runs began.
   [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }
+  /// Its client has gone, and it saw that by itself.
+  [[nodiscard]] bool has_client_left() const { return bounds_.has_client_left(); }
   /// What was begun is over.
   void end() {
     const uint64_t us = bounds_.asked_for_us();

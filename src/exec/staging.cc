@@ -2,12 +2,14 @@
 #include "exec/staging.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/room.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -68,13 +70,11 @@ void Job::give_up() {
 }
 
 bool Staging::make_room() {
-  if (staged_.size() == staged_.capacity()) [[unlikely]] {
-    try {
-      staged_.reserve(std::max<size_t>(16, 2 * staged_.size()));
-    } catch (...) {
-      // Make room by making what there is final. Only a list that never held anything has no room then.
-      settle();
-    }
+  try {
+    make_room_in(staged_);
+  } catch (const std::bad_alloc&) {
+    // Make room by making what there is final. Only a list that never held anything has no room then.
+    settle();
   }
   return staged_.capacity() > 0;
 }
@@ -95,6 +95,7 @@ Begin Staging::run(Job& job) {
   }
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   runner_.end();
+  note_stop(job, begin);
   job.was_lenient = runner_.was_lenient();
   job.parts_rows = runner_.must_part_rows();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
@@ -105,6 +106,15 @@ Begin Staging::run(Job& job) {
     return Begin::failed;
   }
   return begin;
+}
+
+/// In whatever words the host says that the request was ended, its client has gone.
+void Staging::note_stop(Job& job, Begin begin) {
+  if (begin == Begin::failed && session_.was_stopped()) [[unlikely]] {
+    job.refuse(ErrorCode::client_gone);
+    job.client->has_left = true;
+  }
+  job.client->has_left |= runner_.has_client_left();
 }
 
 /// The host's logs are told what the session does meanwhile.

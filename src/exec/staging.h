@@ -170,12 +170,14 @@ class Staging {
 
  private:
   [[nodiscard]] engine::Begin run_request(Job& job);
+  void note_stop(Job& job, engine::Begin begin);
   [[nodiscard]] engine::Begin run_traced(Job& job);
   static void answer_untold(const Job& job);
   [[nodiscard]] engine::Begin run_any(Job& job);
   [[nodiscard]] bool follows_last(const Job& job) const;
   [[nodiscard]] bool has_promised_writes() const;
   void replay();
+  void commit_or_fail();
   void fail_writes(const Error& commit_error);
   void cut_replies();
   void remake(Job& job);

@@ -139,6 +139,11 @@ void ServerThread::stop(const engine::Work& work) {
   }
 }
 
+bool ServerThread::was_stopped() const {
+  const MutexLock lock(stops_);
+  return was_told_to_stop_;
+}
+
 void ServerThread::work_for(const engine::Presence* client) {
   const MutexLock lock(stops_);
   work_.begin(client);

@@ -130,6 +130,7 @@ class ServerThread {
     const MutexLock lock(stops_);
     return work_;
   }
+  [[nodiscard]] bool was_stopped() const;
   void forget_stop();
   /// It was told to end altogether: not the request alone.
   [[nodiscard]] bool is_killed() const { return thd_->killed >= KILL_CONNECTION; }

@@ -124,6 +124,7 @@ class Session final : public engine::Session {
   void work_for_request() override { thread_.work_for_request(); }
   [[nodiscard]] engine::Work work() const override { return thread_.work(); }
   void stop(const engine::Work& work) override { thread_.stop(work); }
+  [[nodiscard]] bool was_stopped() const override { return thread_.was_stopped(); }
   void forget_stop() override { thread_.forget_stop(); }
   void give_way() override { thread_.row_waits().give_way(); }
 

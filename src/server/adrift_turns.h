@@ -21,6 +21,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "base/mutex.h"
+#include "base/room.h"
 #include "engine/engine.h"
 #include "exec/request_bounds.h"
 #include "exec/write_under_way.h"
@@ -39,16 +40,12 @@ class AdriftTurns {
     /// The work that was under way, and whose client had gone, when that was looked at last. And since when.
     std::optional<uint64_t> left_work = {};
     uint64_t left_since_ms = 0;
-    std::optional<uint64_t> told_work = {};  ///< that was told to stop last
-    uint32_t stopped_count = 0;              ///< requests in it that were
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.
   void make_room() {
     const MutexLock lock(mutex_);
-    if (turns_.size() == turns_.capacity()) {
-      turns_.reserve(2 * turns_.size() + 1);
-    }
+    make_room_in(turns_);
   }
   /// All that it names stays until `remove`, or `end_request`.
   void add(const Adrift& adrift) {
@@ -65,15 +62,14 @@ class AdriftTurns {
       found->write = nullptr;
     }
   }
-  /// The session's turn is over, which was added before.
+  /// The session's turn is over. Returns what was added; with no session where nothing was.
   Adrift remove(const engine::Session& session) {
     const MutexLock lock(mutex_);
     const auto found = find(session);
-    if (!invariant(found != turns_.end(), "a turn that went on beside its loop was added")) {
-      return {nullptr, 0};
+    const Adrift adrift = found == turns_.end() ? Adrift{nullptr, 0} : *found;
+    if (found != turns_.end()) {
+      turns_.erase(found);
     }
-    const Adrift adrift = *found;
-    turns_.erase(found);
     return adrift;
   }
   /// No look is under way any more that began before. So a connection may go whose requests are settled: no
@@ -96,7 +92,6 @@ class AdriftTurns {
       }
       if (now_ms - turn.left_since_ms >= limits::end_by_itself_ms || client->is_killed()) {
         turn.session->stop(work);
-        turn.stopped_count += std::exchange(turn.told_work, work.number) == work.number ? 0 : 1;
       }
     }
   }
@@ -117,7 +112,6 @@ class AdriftTurns {
                         [&](const Adrift& turn) { return turn.session == &session; });
   }
 
- private:
   Mutex mutex_;
   std::vector<Adrift> turns_ ROWSOCKET_GUARDED_BY(mutex_);
 };

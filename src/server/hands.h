@@ -26,8 +26,7 @@ class Turn;
 struct Hand {
   Counters counters;
   std::thread thread;
-  Turn* turn = nullptr;         ///< the thread's own
-  uint64_t stopped_before = 0;  ///< requests that had ended early before the turn
+  Turn* turn = nullptr;  ///< the thread's own
   std::atomic<bool> has_ended{false};
 };
 

@@ -180,6 +180,18 @@ TEST_F(LoginsTest, a_client_that_goes_away_is_forgotten) {
   EXPECT_TRUE(eventually([this] { return server_.connections_write() == 1; }));
 }
 
+TEST_F(LoginsTest, of_a_client_that_resets_while_its_login_is_tried_nothing_is_begun_behind_it) {
+  start();
+  close_gate();
+  TestClient client = writer();
+  client.send(std::string(right_login).append(open_items).append("0\t+\t2\t10\tcup\n"));
+  ASSERT_TRUE(eventually([this] { return tried_ == 1; }));
+  client.reset();
+  open_gate();
+  EXPECT_TRUE(eventually([this] { return server_.connections_write() == 0; }));
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3U);
+}
+
 TEST_F(LoginsTest, the_server_stops_while_clients_wait) {
   start();
   close_gate();

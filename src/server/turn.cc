@@ -66,6 +66,7 @@ void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   holds_writes_back_ = false;
   is_patient_ = true;
   session_.set_patient(true);
+  session_.work_for_request();  // what told an earlier guest to stop is not meant for this one
   connection.shown.away_on_thread = session_.host_thread();
   session_.note_waited(now_ms - std::min(now_ms, connection.client.parked_since_ms));
   executor_.begin_turn(now_ms, true);
@@ -117,6 +118,7 @@ size_t Turn::others() const {
 void Turn::execute() {
   executor_.note_time();
   before_ = measure();
+  received_at_ticks_ = before_.ticks;
   put_readers_first();
   while (reached_ < members_.size()) {
     ClientConnection& connection = *members_[reached_];
@@ -303,8 +305,9 @@ void Turn::execute(ClientConnection& connection) {
   TimeShare time(clock_, others(), pipelines_->sharers(members_.size(), wrote),
                  std::exchange(connection.was_over_time, false) || connection.takes_long());
   connection.is_long_pipeline = false;
+  uint64_t looked_at_ticks = received_at_ticks_;
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (is_full() || hold_.is_adrift() || is_killed(connection)) {
+    if (is_full() || hold_.is_adrift() || is_killed(connection) || has_left(connection, looked_at_ticks)) {
       connection.state = State::cut;
       return;
     }
@@ -328,6 +331,19 @@ void Turn::execute(ClientConnection& connection) {
       return;
     }
   }
+}
+
+/// A request of it was stopped; or a while has passed since it was received of, or looked for, and it has
+/// been reset meanwhile.
+bool Turn::has_left(ClientConnection& connection, uint64_t& looked_at_ticks) {
+  if (before_.ticks - looked_at_ticks >= limits::look_ticks && !connection.client.has_left) [[unlikely]] {
+    looked_at_ticks = before_.ticks;
+    if (connection.stream.is_broken()) {
+      counters_.add(Counter::requests_stopped);
+      connection.client.has_left = true;
+    }
+  }
+  return connection.client.has_left;
 }
 
 /// False if that was all for this turn.

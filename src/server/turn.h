@@ -171,6 +171,7 @@ class Turn {
   [[nodiscard]] bool is_killed(const ClientConnection& connection) const {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
+  [[nodiscard]] bool has_left(ClientConnection& connection, uint64_t& looked_at_ticks);
   void put_readers_first();
   void put_behind_readers();
   void execute_or_close(ClientConnection& connection);
@@ -230,11 +231,12 @@ class Turn {
     exec::Runner::Walked walked;
   };
   std::optional<Undone> undone_;
-  uint64_t last_own_us_ = 0;    ///< see the function
-  uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
-  uint64_t of_loop_us_ = 0;     ///< all of it, but for what is free of writes
-  uint64_t walked_us_ = 0;      ///< for so long they walked, which is apart
-  uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
+  uint64_t last_own_us_ = 0;        ///< see the function
+  uint64_t received_at_ticks_ = 0;  ///< when something of those that take part was received last
+  uint64_t slow_us_ = 0;            ///< what the connection's requests took of this turn, and is not free
+  uint64_t of_loop_us_ = 0;         ///< all of it, but for what is free of writes
+  uint64_t walked_us_ = 0;          ///< for so long they walked, which is apart
+  uint64_t wait_began_us_ = 0;      ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function

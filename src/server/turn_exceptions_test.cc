@@ -100,6 +100,39 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_forgotten) {
   EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
 }
 
+// ---- who has gone
+
+TEST_F(TurnLoopTest, behind_a_request_that_was_stopped_nothing_of_its_client_is_begun) {
+  TestClient client = connect_with_items();
+  engine_.on_next_request([this] { loop_->connections().all()[0]->client.has_left = true; });
+  EXPECT_EQ(ask(client, std::string(find_pen).append("0\t+\t2\t10\tcup\n")), pen);
+  EXPECT_TRUE(client.sees_end());
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3U);
+}
+
+TEST_F(TurnLoopTest, who_resets_while_the_request_of_another_takes_long_has_nothing_begun) {
+  TestClient slow = connect_with_items();
+  TestClient other = connect_with_items();
+  ask(slow, find_pen);
+  other.send(find_pen);
+  turn();  // it never takes the reply, so that its close is a reset
+  for (const bool takes_long : {false, true}) {
+    TestClient& writer = other;
+    engine_.on_next_request([&] {
+      if (takes_long) {
+        writer.close();
+        clock_.advance_us(clock_.us_of(limits::look_ticks));
+      }
+    });
+    slow.send(find_pen);
+    writer.send(takes_long ? "0\t+\t2\t11\tcup\n" : "0\t+\t2\t10\tcup\n");
+    turn();
+  }
+  EXPECT_EQ(engine_.rows("shop.item").size(), 4U);
+  EXPECT_EQ(count(Counter::requests_stopped), 1U);
+  EXPECT_EQ(loop_->connections().size(), 1U);
+}
+
 TEST_F(TurnLoopTest, who_begins_with_tls_where_that_is_not_served_is_closed) {
   TestClient client = connect();
   EXPECT_EQ(ask(client, "\x16"), "");

@@ -10,6 +10,8 @@
 namespace rowsocket::server {
 namespace {
 
+using State = ClientConnection::State;
+
 constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
 constexpr std::string_view killed = "is closed: killed (rowsocket_kill)";
 
@@ -197,8 +199,13 @@ void TurnLoop::take_logins() {
   for (const std::shared_ptr<Login>& login : logins_done_) {
     ClientConnection* const connection = login->connection;
     if (connection != nullptr && !connection->is_away && !connection->is_in_turn &&
-        connection->state == ClientConnection::State::logging_in && !connection->stream.has_output()) {
-      connection->state = ClientConnection::State::cut;
+        connection->state == State::logging_in && !connection->stream.has_output()) {
+      if (connection->stream.is_broken()) {
+        world_.counters.add(Counter::requests_stopped);
+        connections_.close(*connection);
+        continue;
+      }
+      connection->state = State::cut;
       carried_over_.add(*connection);
     }
   }
@@ -227,6 +234,8 @@ void TurnLoop::close_killed() {
       ClientConnection* const connection = connections_.roster().find(number);
       if (connection != nullptr && !connection->is_closed() && !connection->closes_when_back) {
         world_.counters.add(Counter::connections_killed);
+        const bool waits = connection->client.was_put_back() || connection->state == State::behind_commit;
+        world_.counters.add(Counter::requests_stopped, waits && !connection->is_away ? 1 : 0);
         world_.log.always_about_connection(LogLevel::warning, number, connection->stream.peer(), killed);
         close(*connection);
       }

@@ -14,7 +14,7 @@ bool WaitingRoom::offer(ClientConnection& connection) {
       of_account >= std::ptrdiff_t{limits::waiting_room_places_of_account}) {
     return false;
   }
-  guests_.push_back({&connection, account, nullptr, false});
+  guests_.push_back({&connection, account, nullptr});
   waiting_count_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -58,9 +58,13 @@ void WaitingRoom::leave(const ClientConnection& connection) {
   std::erase_if(guests_, [&connection](const Guest& guest) { return guest.connection == &connection; });
 }
 
+void WaitingRoom::forget(const engine::Session& session) {
+  const MutexLock lock(mutex_);
+  std::erase_if(guests_, [&session](const Guest& guest) { return guest.session == &session; });
+}
+
 /// A request that has not begun when it is told to stop does not hear of it. So it is told again.
-size_t WaitingRoom::stop_those_gone() {
-  size_t stopped_count = 0;
+void WaitingRoom::stop_those_gone() {
   const MutexLock lock(mutex_);
   for (Guest& guest : guests_) {
     if (guest.session == nullptr) {
@@ -70,11 +74,8 @@ size_t WaitingRoom::stop_those_gone() {
     const engine::Presence* const client = work.whose(guest.connection);
     if (client != nullptr && client->is_gone()) {
       guest.session->stop(work);
-      stopped_count += guest.is_stopped ? 0 : 1;
-      guest.is_stopped = true;
     }
   }
-  return stopped_count;
 }
 
 void WaitingRoom::make_way() {

@@ -42,8 +42,10 @@ class WaitingRoom {
   [[nodiscard]] ClientConnection* withdraw();
   /// How many are to `enter`.
   [[nodiscard]] size_t waiting_count() const { return waiting_count_.load(std::memory_order_relaxed); }
-  /// Stop the requests whose clients have gone. Returns how many.
-  size_t stop_those_gone();
+  /// The session is used no more, whatever became of its guest.
+  void forget(const engine::Session& session);
+  /// Stop the requests whose clients have gone.
+  void stop_those_gone();
   /// Those that wait for rows let others pass that wait for what they hold (engine::Session::give_way).
   void make_way();
 
@@ -52,7 +54,6 @@ class WaitingRoom {
     ClientConnection* connection;
     uint64_t account;          ///< its number
     engine::Session* session;  ///< that runs its request; nullptr = none has entered
-    bool is_stopped;
   };
 
   [[nodiscard]] std::vector<Guest>::iterator take_first_waiting() ROWSOCKET_REQUIRES(mutex_);

@@ -66,7 +66,7 @@ TEST(WaitingRoom, guests_that_no_thread_runs_yet_make_no_way) {
   const auto guest = make_connection({});
   EXPECT_TRUE(room.offer(*guest));
   room.make_way();
-  EXPECT_EQ(room.stop_those_gone(), 0U);
+  room.stop_those_gone();
   EXPECT_EQ(room.withdraw(), guest.get());
 }
 
@@ -144,20 +144,28 @@ TEST_F(OffersTest, a_request_whose_time_is_nearly_over_is_not_offered) {
   EXPECT_EQ(client.received(), "") << "it still waits";
 }
 
-TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) {
+TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_and_told_again) {
   TestClient client = connect_with_items();
   let_be_guest(client);
   ASSERT_NE(guest_, nullptr);
   WaitingRoom room;
   EXPECT_TRUE(room.offer(*guest_));
   EXPECT_EQ(room.enter(*session_), guest_);
-  EXPECT_EQ(room.stop_those_gone(), 0U);
+  const auto is_stopped = [&] {
+    room.stop_those_gone();
+    return session_->was_stopped();
+  };
+  EXPECT_FALSE(is_stopped());
   client.close();
   session_->work_for(nullptr);
-  EXPECT_EQ(room.stop_those_gone(), 0U) << "it commits: its request is over";
+  EXPECT_FALSE(is_stopped()) << "it commits: its request is over";
   session_->work_for(guest_);
-  EXPECT_EQ(room.stop_those_gone(), 1U);
-  EXPECT_EQ(room.stop_those_gone(), 0U) << "it is counted already";
+  EXPECT_TRUE(is_stopped());
+  session_->work_for(guest_);
+  EXPECT_TRUE(is_stopped()) << "again, since it may not have begun";
+  session_->work_for(guest_);
+  room.forget(*session_);
+  EXPECT_FALSE(is_stopped());
 }
 
 TEST_F(OffersTest, a_thread_that_has_run_a_request_alone_runs_whole_turns_again) {

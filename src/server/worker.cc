@@ -27,6 +27,24 @@ class Shown {
   Turn*& place_;
 };
 
+/// Whatever ends its use: nobody looks at the session any more.
+class Looked {
+ public:
+  Looked(engine::Session& session, AdriftTurns& adrift, WaitingRoom& waiting_room)
+      : session_(session), adrift_(adrift), waiting_room_(waiting_room) {}
+  ~Looked() {
+    adrift_.remove(session_);
+    waiting_room_.forget(session_);
+  }
+  Looked(const Looked&) = delete;
+  Looked& operator=(const Looked&) = delete;
+
+ private:
+  engine::Session& session_;
+  AdriftTurns& adrift_;
+  WaitingRoom& waiting_room_;
+};
+
 constexpr std::string_view stand_in_activity = "rowsocket: stand-in";
 
 }  // namespace
@@ -104,9 +122,7 @@ void Worker::request_stop() {
 /// After the last `tick`.
 void Worker::join() { crew_.join(); }
 
-uint64_t Worker::count(Counter counter) const {
-  return counters_.read(counter) + tick_counters_.read(counter) + crew_.count(counter);
-}
+uint64_t Worker::count(Counter counter) const { return counters_.read(counter) + crew_.count(counter); }
 
 bool Worker::copy_connections(uint64_t behind, size_t count_max,
                               std::vector<ConnectionFigures>& figures) const {
@@ -128,6 +144,7 @@ void Worker::run(Hand& hand, bool is_in_charge) {
          .others_wait_for_rows = world_.has_stand_ins,
          .on_wait = [this, &hand](engine::Wait what) { note_wait(hand.turn, what); }});
     if (session != nullptr) {
+      const Looked looked(*session, adrift_, waiting_room_);
       serve(hand, *session, is_in_charge);
     }
   } catch (const std::exception& error) {
@@ -178,15 +195,21 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
       continue;
     }
     in_charge_.store(this_thread_number(), std::memory_order_relaxed);
-    hand.stopped_before = hand.counters.read(Counter::requests_stopped);
-    switch (loop_.run(turn)) {
+    TurnLoop::Ended ended = TurnLoop::Ended::well;
+    try {
+      ended = loop_.run(turn);
+    } catch (...) {
+      is_in_charge = !turn.is_adrift();
+      throw;
+    }
+    switch (ended) {
       case TurnLoop::Ended::well:
         break;
       case TurnLoop::Ended::stop:
         return;
       case TurnLoop::Ended::adrift:
         is_in_charge = false;
-        end_adrift(hand, turn, pace.end());
+        end_adrift(turn, pace.end());
         break;
     }
   }
@@ -203,23 +226,15 @@ void Worker::give_back_settled(Turn& turn) {
 void Worker::await_hand_over() { const MutexLock lock(hand_over_); }
 
 /// Another thread has the loop: end this turn, for the connections that are still in it.
-void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
+void Worker::end_adrift(Turn& turn, uint64_t owed_us) {
   await_hand_over();
   ClientConnection* const asked_last = turn.is_committing() ? nullptr : turn.members()[turn.reached()];
   if (asked_last != nullptr) {
     end_request_adrift(turn, *asked_last);
   }
   turn.keep_unsettled();
-  try {
-    turn.commit();
-  } catch (...) {
-    adrift_.remove(turn.session());  // which is about to go
-    throw;
-  }
-  // Those that walked have noticed by themselves, and were counted.
-  const uint64_t noticed_count = hand.counters.read(Counter::requests_stopped) - hand.stopped_before;
-  const uint64_t told_count = adrift_.remove(turn.session()).stopped_count;
-  hand.counters.add(Counter::requests_stopped, told_count - std::min(told_count, noticed_count));
+  turn.commit();
+  adrift_.remove(turn.session());
   turn.send_large_replies();
   turn.session().release_tables();
   turn.session().forget_selections();

@@ -124,7 +124,7 @@ class Worker {
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
   void give_back_settled(Turn& turn);
   void await_hand_over();
-  void end_adrift(Hand& hand, Turn& turn, uint64_t owed_us);
+  void end_adrift(Turn& turn, uint64_t owed_us);
   void end_request_adrift(Turn& turn, ClientConnection& connection);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
@@ -171,7 +171,6 @@ class Worker {
   StuckRequest stuck_request_;
   uint64_t clients_seen_at_ms_ = 0;
   uint64_t guests_made_way_at_ms_ = 0;
-  Counters tick_counters_;
 };
 
 }  // namespace rowsocket::server

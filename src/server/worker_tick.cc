@@ -42,7 +42,7 @@ void Worker::look_after_guests(uint64_t now_ms) {
 void Worker::stop_for_those_gone(uint64_t now_ms) {
   if (now_ms - clients_seen_at_ms_ >= limits::presence_ms) {
     clients_seen_at_ms_ = now_ms;
-    tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
+    waiting_room_.stop_those_gone();
     adrift_.stop_those_gone(now_ms);
     if (world_.lifelines != nullptr && world_.lifelines->some_are_killed()) {
       loop_.stop_killed();  // again: it may not have come to where it hears of that

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import resource
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -383,6 +384,38 @@ def test_a_find_ends_when_its_client_goes(start: Start, threads_max: int) -> Non
         server.wait_until("it is received", lambda: server.counter("bytes_received") > KEYS)
     server.wait_until("it has ended", lambda: server.counter("requests_stopped") == before + 1)
     server.wait_until("it is closed", lambda: server.counter("connections_read") == 0)
+
+
+@pytest.mark.parametrize("threads_max", [0, 16])
+def test_behind_a_request_whose_client_has_gone_nothing_of_it_is_begun(
+    start: Start, threads_max: int
+) -> None:
+    """The client has ended its side, so it still reads what it is told."""
+    server = start(RowSocketServer, ONE_WORKER | {"rowsocket-threads-max": threads_max})
+    database = with_rows(server)
+    database.sql("CREATE TABLE behind (id INT PRIMARY KEY)")
+    with server.raw("write") as client:
+        client.ask(OPEN_BY_SAME)
+        client.ask(b"P\t1\td\tbehind\t\tid")
+        client.send(ENDLESS + b"\n1\t+\t1\t1\n")
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.line() == b"2\t1\tgone"
+        assert client.closed()
+    assert database.sql("SELECT id FROM behind") == []
+
+
+def test_behind_a_trigger_that_sleeps_and_whose_client_has_gone_nothing_of_it_is_begun(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    database = Database(server, "d")
+    with_gated_table(database)
+    with gate(database), server.raw("write") as waiting:
+        open_ids(waiting, database, (1, "gated", "id"), (2, "t", "id,n"))
+        waiting.send(b"1\t+\t1\t1\n2\t+\t2\t1\t5\n")
+        wait_at_gate(server)
+        waiting.socket.shutdown(socket.SHUT_WR)
+        assert waiting.line() == b"2\t1\tgone"
+        assert waiting.closed()
+    assert database.sql("SELECT id FROM gated UNION SELECT id FROM t") == []
 
 
 def test_a_write_that_waits_for_a_row_is_not_done_when_its_client_goes(start: Start) -> None:

@@ -74,6 +74,7 @@ class MemorySession final : public Session {
     return work_;
   }
   void stop(const Work& work) override;
+  [[nodiscard]] bool was_stopped() const override;
   void forget_stop() override;
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
@@ -196,6 +197,7 @@ class MemorySession final : public Session {
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< in place
   Work work_ ROWSOCKET_GUARDED_BY(state_.mutex);
   bool commits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool was_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< the work under way
   bool commit_is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   /// While it waits, or waited last, or behind `commit_and_go_on`.
   bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;

@@ -45,6 +45,7 @@ void MemorySession::stop(const Work& work) {
   if (work.number != work_.number) {
     return;
   }
+  was_stopped_ = true;
   commit_is_stopped_ = commits_;
   if (waits_ || goes_on_) {
     is_stopped_ = true;
@@ -55,17 +56,25 @@ void MemorySession::stop(const Work& work) {
 void MemorySession::work_for(const Presence* client) {
   const MutexLock lock(state_.mutex);
   work_.begin(client);
+  was_stopped_ = false;
   is_stopped_ = false;
 }
 
 void MemorySession::work_for_request() {
   const MutexLock lock(state_.mutex);
   work_.begin_request();
+  was_stopped_ = false;
   is_stopped_ = false;
+}
+
+bool MemorySession::was_stopped() const {
+  const MutexLock lock(state_.mutex);
+  return was_stopped_;
 }
 
 void MemorySession::forget_stop() {
   const MutexLock lock(state_.mutex);
+  was_stopped_ = false;
   is_stopped_ = false;
   ++state_.stops_forgotten;
 }
