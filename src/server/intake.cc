@@ -25,9 +25,9 @@ void Intake::begin_turn(uint64_t now_ms) {
   has_light_ = false;
 }
 
-/// Not if there are no light ones, to whom the middling ones give way.
-bool Intake::has_to_wait(ClientConnection& connection) const {
-  return is_heavy(connection) || (connection.is_middling() && began_ms_ < light_until_ms_);
+/// It is middling, and light ones have come lately.
+bool Intake::gives_way(const ClientConnection& connection) const {
+  return connection.is_middling() && began_ms_ < light_until_ms_;
 }
 
 /// It takes part in the turn as light ones do.
@@ -43,7 +43,7 @@ bool Intake::receive(ClientConnection& connection) {
   if (connection.is_in_line) {
     return false;
   }
-  if (has_to_wait(connection)) [[unlikely]] {
+  if (is_heavy(connection) || gives_way(connection)) [[unlikely]] {
     wait_in_line(connection);
     return false;
   }
@@ -57,8 +57,7 @@ bool Intake::receive(ClientConnection& connection) {
 }
 
 bool Intake::admit(ClientConnection& connection) {
-  const bool gives_way = connection.is_middling() && began_ms_ < light_until_ms_;
-  if (!connection.takes_long() && !gives_way) [[likely]] {
+  if (!connection.takes_long() && !gives_way(connection)) [[likely]] {
     note_part(connection);
     return true;
   }

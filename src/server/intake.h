@@ -10,8 +10,8 @@
 // requests. So the light ones come first, and the heavy ones behind them, one after the other. Where light
 // ones come, all heavy ones together have a part of the loop's time: after each of them the light ones have
 // the loop for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one
-// waits. Of those in line the ones that take little and the ones that take much have half of the time each,
-// in which they come in their order. Who waits in line is not polled.
+// waits. Of those in line the ones that take little and the ones that take much have the same part of the
+// time, in which they come in their order. Who waits in line is not polled.
 //
 // A connection is middling whose requests take several times what those for one row take, and are no walks: a
 // list of keys. A hundred of these would take most of the time of a turn. So where light ones come, middling
@@ -98,7 +98,7 @@ class Intake {
   };
 
   [[nodiscard]] static Kind kind_of(ClientConnection& connection);
-  [[nodiscard]] bool has_to_wait(ClientConnection& connection) const;
+  [[nodiscard]] bool gives_way(const ClientConnection& connection) const;
   void note_part(const ClientConnection& connection);
   void wait_in_line(ClientConnection& connection);
   /// Those in line need not wait for light ones any more.

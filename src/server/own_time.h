@@ -7,7 +7,7 @@
 // and those between slow ones hide them only where most turns are quick.
 //
 // What is too short for that, and still several times what one row takes, makes a connection middling: a list
-// of 50 keys, say. There the mean of a turn counts, and nothing but requests that read is free of nothing.
+// of 50 keys, say. There the mean of its turns counts, and nothing of a read is free.
 //
 // Of a client that has just come, that says nothing: see exec/long_requests.h.
 #pragma once
@@ -24,9 +24,8 @@ class OwnTime {
   /// In a turn, its requests took so much more than what is free of each, and so much of the loop in all:
   /// of what writes, only what is not free.
   void add(uint64_t us, uint64_t of_loop_us = 0) {
-    mean_eighths_us_ += std::min<uint32_t>(static_cast<uint32_t>(std::min<uint64_t>(of_loop_us, 1'000'000)),
-                                           limits::middling_us_per_turn_max) -
-                        mean_eighths_us_ / 8;
+    const auto counted_us = std::min<uint64_t>(of_loop_us, limits::middling_us_per_turn_max);
+    mean_eighths_us_ = mean_eighths_us_ - mean_eighths_us_ / 8 + static_cast<uint32_t>(counted_us);
     const uint64_t sum_us = us_ + std::min<uint64_t>(us, limits::own_us_per_turn_max);
     us_ = static_cast<uint32_t>(std::min<uint64_t>(
         sum_us - std::min<uint64_t>(sum_us, limits::own_us_free_per_turn), limits::own_us_max));
@@ -41,8 +40,8 @@ class OwnTime {
 
  private:
   uint32_t us_ = 0;
-  uint32_t mean_eighths_us_ = 0;
-  uint32_t turns_ = 0;  ///< up to limits::own_turns_until_known
+  uint32_t mean_eighths_us_ = 0;  ///< eight times the mean
+  uint32_t turns_ = 0;            ///< up to limits::own_turns_until_known
 };
 
 }  // namespace rowsocket::server
