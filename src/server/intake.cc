@@ -78,11 +78,7 @@ Intake::Kind Intake::kind_of(ClientConnection& connection) {
 void Intake::wait_in_line(ClientConnection& connection) {
   const Kind kind = kind_of(connection);
   if (lines_[kind].waiting.empty()) {
-    uint64_t least_us = never;
-    for (const Kind other : {middling, takes_little, takes_much}) {
-      least_us = lines_[other].waiting.empty() ? least_us : std::min(least_us, had_us_[other]);
-    }
-    had_us_[kind] = least_us == never ? had_us_[kind] : std::max(had_us_[kind], least_us);
+    had_us_[kind] = std::max(had_us_[kind], reached_us_);
   }
   connection.is_in_line = true;
   lines_[kind].waiting.push_back(&connection);
@@ -112,6 +108,7 @@ ClientConnection* Intake::take_next_in_line(bool has_changes) {
   if (next == nullptr) {
     return nullptr;
   }
+  reached_us_ = std::max(reached_us_, had_us_[kind_]);
   ClientConnection& connection = *next->waiting.front();
   next->waiting.erase(next->waiting.begin());
   next->unpolled -= std::min<size_t>(next->unpolled, 1);

@@ -128,7 +128,8 @@ class Intake {
   uint64_t service_began_us_ = 0;     ///< 0: none of those in line is served
   uint32_t share_ = 0;                ///< of the one that is served
   Kind kind_ = takes_little;          ///< the same
-  std::array<uint64_t, 3> had_us_{};  ///< by those of each kind, since others waited
+  std::array<uint64_t, 3> had_us_{};  ///< by those of each kind; who did not wait counts as the others then
+  uint64_t reached_us_ = 0;           ///< by the kind that was served last, before that
   bool is_memory_short_ = false;
   ClientConnection* sole_sender_ = nullptr;
   uint64_t sole_until_ms_ = 0;  ///< where a turn that begins later finds nothing of it, another goes on

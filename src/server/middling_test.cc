@@ -184,5 +184,34 @@ TEST_F(MiddlingTest, have_half_of_the_time_in_line_beside_heavy_ones) {
   EXPECT_NEAR(in_line(0), in_line(50), 4);
 }
 
+TEST_F(MiddlingTest, who_had_much_time_before_others_came_does_not_wait_until_they_have_had_as_much) {
+  TestClient heavy = connect_with_items();
+  TestClient light = connect_known();
+  const auto turn_of_heavy = [&](uint64_t us) {
+    connection(0).note_walk(1'000'000);
+    heavy.send(find_pen);
+    light.send(find_ink);
+    take(0);
+    engine_.on_next_request([this, us] { take(us); });
+    clock_.advance_us(limits::heavy_credit_us);
+    turn();
+    EXPECT_EQ(light.received(), ink);
+  };
+  for (int times = 0; times < 100; ++times) {
+    turn_of_heavy(5000);
+    EXPECT_EQ(heavy.received(), pen);
+  }
+  std::deque<TestClient> middling = connect_middling(200);
+  all_ask(middling);
+  turn_with(light);
+  bool is_answered = false;
+  for (int turns = 0; turns < 10 && !is_answered; ++turns) {
+    turn_of_heavy(middling_us);
+    is_answered = !heavy.received().empty();
+    all_ask(middling);
+  }
+  EXPECT_TRUE(is_answered);
+}
+
 }  // namespace
 }  // namespace rowsocket::server
