@@ -75,6 +75,7 @@ def test_whichever_allocation_is_refused_what_is_acknowledged_is_in_the_binlog_a
         {
             "loose-rowsocket-threads-write": 1,
             "loose-rowsocket-threads-read": 1,
+            "loose-rowsocket-threads-max": 2,
             "log-bin": "log",
             "server-id": 1,
             **TWO_PHASES,
@@ -94,6 +95,8 @@ def test_whichever_allocation_is_refused_what_is_acknowledged_is_in_the_binlog_a
     is_refused = True
     while is_refused:
         server.sql("INSTALL SONAME 'rowsocket'")
+        with server.raw("write") as client:
+            assert client.ask(b"nothing") == b"2\t1\tcmd", "the thread has begun"
         fault.write_text(f"new {refused + 1}")
         ask_all(server)
         is_refused = not fault.exists()
