@@ -9,8 +9,8 @@
 // With "rename TEXT" in it, renaming such a file waits until the control file is gone. Meanwhile there is a file of the control
 // file's name and ".rename". A second line "open TEXT" does the same to the opening of a file, with ".open".
 // With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
-// With "new NUMBER" in it, the allocation of that number fails which RowSocket makes with operator new in a thread that writes. The
-// control file is gone then.
+// With "new w NUMBER" in it, the allocation of that number fails which RowSocket makes with operator new in a thread that writes;
+// with "new r NUMBER", in one that reads. The control file is gone then.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -148,24 +148,25 @@ static int look_for_code(struct dl_phdr_info* loaded, size_t size, void* wanted)
   return 0;
 }
 
-/// One thread writes, so that nobody else counts.
+/// There is one such thread, so that nobody else counts.
 static int is_new_refused(void* caller) {
   static int counted, counted_for;
   static __thread int is_asking;
   char name[17] = "";
   char text[64] = "";
+  char kind = 0;
   int wanted = 0;
-  if (is_asking || prctl(PR_GET_NAME, name) != 0 || strncmp(name, "rowsocket-w", 11) != 0) {
+  if (is_asking || prctl(PR_GET_NAME, name) != 0 || strncmp(name, "rowsocket-", 10) != 0) {
     return 0;
   }
   is_asking = 1;
-  if (read_control(text, sizeof(text) - 1) > 0 && sscanf(text, "new %d", &wanted) == 1) {
+  if (read_control(text, sizeof(text) - 1) > 0 && sscanf(text, "new %c %d", &kind, &wanted) == 2 && kind == name[10]) {
     struct code code = {(uintptr_t)caller, 0};
     dl_iterate_phdr(look_for_code, &code);
     counted = counted_for == wanted ? counted + code.is_ours : code.is_ours;
     counted_for = wanted;
   }
-  const int is_refused = wanted != 0 && counted == wanted;
+  const int is_refused = wanted != 0 && kind == name[10] && counted == wanted;
   if (is_refused) {
     counted_for = 0;
     unlink(getenv("ROWSOCKET_TEST_FAULT"));
