@@ -9,7 +9,7 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
   }
   const uint64_t now_us = clock_.now_us();
   if (began_us_ == 0) {
-    began_us_ = asked_us_ = said_us_ = client_asked_us_ = now_us;
+    began_us_ = asked_us_ = said_us_ = client_asked_us_ = loss_asked_us_ = now_us;
     return ErrorCode::none;
   }
   longest_silence_us_ = std::max(longest_silence_us_, now_us - asked_us_);
@@ -21,14 +21,20 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
     is_given_up_ = true;
     return ErrorCode::took_too_long;
   }
-  if (client_ != nullptr && now_us - client_asked_us_ >= limits::walk_presence_us) {
-    client_asked_us_ = now_us;
-    if (client_->is_gone()) {
-      has_client_left_ = true;
-      return ErrorCode::client_gone;
-    }
+  has_client_left_ = client_ != nullptr && now_us - loss_asked_us_ >= limits::walk_loss_us && is_gone(now_us);
+  return has_client_left_ ? ErrorCode::client_gone : ErrorCode::none;
+}
+
+bool RequestBounds::is_gone(uint64_t now_us) {
+  loss_asked_us_ = now_us;
+  if (client_->is_lost()) {
+    return true;
   }
-  return ErrorCode::none;
+  if (now_us - client_asked_us_ < uint64_t{limits::presence_ms} * 1000) {
+    return false;
+  }
+  client_asked_us_ = now_us;
+  return client_->is_gone();
 }
 
 bool RequestBounds::must_be_given_up(uint64_t now_us) {

@@ -98,6 +98,7 @@ class RequestBounds {
 
  private:
   [[nodiscard]] bool must_be_given_up(uint64_t now_us);
+  [[nodiscard]] bool is_gone(uint64_t now_us);
 
   const Clock& clock_;
   const TakesLong takes_long_;
@@ -113,6 +114,7 @@ class RequestBounds {
   uint64_t asked_us_ = 0;  ///< when its last question was answered
   uint64_t longest_silence_us_ = 0;
   uint64_t client_asked_us_ = 0;
+  uint64_t loss_asked_us_ = 0;
   uint64_t due_us_ = 0;   ///< see is_due; 0 = no part was there yet
   uint64_t said_us_ = 0;  ///< when that it takes long was said, or it began
 };

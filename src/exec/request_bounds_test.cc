@@ -190,18 +190,24 @@ TEST_F(RequestBoundsTest, a_request_whose_client_has_left_ends_and_is_undone) {
   EXPECT_TRUE(is_unchanged());
 }
 
-TEST_F(RequestBoundsTest, a_walk_looks_for_its_client_soon_and_again_and_again) {
+TEST_F(RequestBoundsTest, a_walk_looks_soon_and_often_whether_its_connection_is_lost) {
   struct Comes final : Presence {
-    [[nodiscard]] bool is_gone() const override { return ++looks == 3; }
-    [[nodiscard]] bool is_killed() const override { return false; }
-    [[nodiscard]] bool is_lost() const override { return false; }
-    [[nodiscard]] std::string address() const override { return {}; }
+    [[nodiscard]] bool is_gone() const override { return false; }
+    [[nodiscard]] bool is_lost() const override { return ++looks == 3; }
     mutable int looks = 0;
   } comes;
   client.client.presence = &comes;
-  slow_clock.us_per_look = limits::walk_presence_us / 2;
+  slow_clock.us_per_look = limits::walk_loss_us / 2;
   EXPECT_EQ(ask(client, look_at(row_count)), "error client_gone");
   EXPECT_EQ(comes.looks, 3);
+}
+
+TEST_F(RequestBoundsTest, a_client_that_has_ended_its_side_has_some_time_for_a_walk) {
+  const Left left;
+  client.client.presence = &left;
+  slow_clock.us_per_look = limits::walk_loss_us;
+  EXPECT_EQ(ask(client, look_at(4 * limits::rows_per_question)), "rows/2");
+  EXPECT_EQ(ask(client, look_at(row_count)), "error client_gone");
 }
 
 TEST_F(RequestBoundsTest, a_change_is_bounded_row_by_row) {

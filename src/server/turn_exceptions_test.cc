@@ -93,6 +93,7 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_forgotten) {
   ask(waiting, "0\t+\t2\t10\tcup\n");
   waiting.close();
   pass_ms(limits::presence_ms);
+  turn();
   EXPECT_EQ(loop_->connections().size(), 0u);
   EXPECT_EQ(count(Counter::requests_stopped), 1u);
   engine_.set_busy("shop.item", false);
@@ -108,6 +109,19 @@ TEST_F(TurnLoopTest, behind_a_request_that_was_stopped_nothing_of_its_client_is_
   EXPECT_EQ(ask(client, std::string(find_pen).append("0\t+\t2\t10\tcup\n")), pen);
   EXPECT_TRUE(client.sees_end());
   EXPECT_EQ(engine_.rows("shop.item").size(), 3U);
+}
+
+TEST_F(TurnLoopTest, who_had_sent_more_than_is_read_behind_it_still_gets_what_it_was_told) {
+  TestClient client = connect_with_items();
+  engine_.on_next_request([this] { loop_->connections().all()[0]->client.has_left = true; });
+  client.send(std::string(find_pen).append(repeat(find_ink, limits::receive_bytes / find_ink.size())));
+  turn();
+  EXPECT_EQ(loop_->connections().size(), 1U) << "to close with bytes unread is a reset";
+  EXPECT_EQ(client.received(), pen);
+  EXPECT_TRUE(client.sees_end());
+  client.close_output();
+  turn(3);
+  EXPECT_EQ(loop_->connections().size(), 0U);
 }
 
 TEST_F(TurnLoopTest, who_resets_while_the_request_of_another_takes_long_has_nothing_begun) {
@@ -128,6 +142,7 @@ TEST_F(TurnLoopTest, who_resets_while_the_request_of_another_takes_long_has_noth
     writer.send(takes_long ? "0\t+\t2\t11\tcup\n" : "0\t+\t2\t10\tcup\n");
     turn();
   }
+  turn();
   EXPECT_EQ(engine_.rows("shop.item").size(), 4U);
   EXPECT_EQ(count(Counter::requests_stopped), 1U);
   EXPECT_EQ(loop_->connections().size(), 1U);

@@ -158,6 +158,7 @@ class TurnLoop {
   void try_parked_again(ClientConnection& connection);
   void go_on_behind_commits();
   [[nodiscard]] uint64_t behind_commits_due_ms() const;
+  void let_leave(ClientConnection& connection);
   void end_rest(ClientConnection& connection);
   [[nodiscard]] bool some_heavy_joins(Turn& turn);
   void receive_ready(bool only_of_writers);

@@ -70,8 +70,7 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   }
   const uint64_t parked_ms = now_ms_ - std::min(now_ms_, connection.client.parked_since_ms);
   if (parked_ms >= limits::presence_ms && connection.is_gone()) {
-    world_.counters.add(Counter::requests_stopped);
-    connections_.close(connection);
+    let_leave(connection);
     return;
   }
   // A client that names no account has no seat any more where it is of another account now: it comes in anew.
@@ -91,6 +90,16 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
     connection.is_in_turn = connection.is_away = false;
     join(connection);
   }
+}
+
+/// What it has asked ends here, or is not begun: it is gone.
+void TurnLoop::let_leave(ClientConnection& connection) {
+  world_.counters.add(Counter::requests_stopped);
+  connection.client.has_left = true;
+  connection.state = State::leaving;
+  connection.stream.input().clear();
+  connection.scanned_bytes = 0;
+  send_and_let_wait(connection);
 }
 
 void TurnLoop::end_rest(ClientConnection& connection) {
@@ -154,8 +163,7 @@ bool TurnLoop::some_heavy_joins(Turn& turn) {
       return false;
     }
     if (heavy->stream.is_broken() || (heavy->client.given_up.count > 0 && heavy->is_gone())) {
-      world_.counters.add(Counter::requests_stopped);
-      connections_.close(*heavy);
+      let_leave(*heavy);
       continue;
     }
     join(*heavy);
@@ -299,14 +307,17 @@ void TurnLoop::let_wait(ClientConnection& connection) {
       connections_.allotments().hold_back(connection);
       connections_.watch(connection, net::Interest::none);
       return;
+    case State::leaving:
+      if (!connection.client.has_left) {
+        connections_.close(connection);
+        return;
+      }
+      [[fallthrough]];  // it may have sent more, and still read what it was told
     case State::condemned:
       connection.state = State::lingering;
       connection.stream.shut_down_output();
       next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
       break;
-    case State::leaving:
-      connections_.close(connection);
-      return;
     case State::reading:
     case State::lingering:
     case State::failed:

@@ -36,14 +36,15 @@ inline constexpr uint64_t request_ms_max = 31'536'000'000;
 inline constexpr uint32_t rows_per_question = 64;
 /// Rows that a cursor passes over by itself before its caller is asked whether it may go on.
 inline constexpr uint32_t rows_passed_per_step = rows_per_question;
-/// How often a request that waits for a lock, say, is looked at: whether its client is still there.
+/// How often a walk, or a request that waits for a lock, looks whether its client is still there.
 inline constexpr uint32_t presence_ms = 20;
 /// Behind requests that took so many ticks, who comes next in the turn is looked for: 20 ms of a processor of
 /// 3 GHz, 60 ms where a tick is a nanosecond.
 inline constexpr uint64_t look_ticks = 60'000'000;
-/// How often a walk looks for that itself: a look is a call of the system, which takes half a microsecond.
-/// Many walks of clients that go at once take the less of the processors, the sooner they look.
-inline constexpr uint32_t walk_presence_us = 2000;
+/// How often a walk looks whether its client has reset the connection, or was killed: a look is a call of the
+/// system, which takes half a microsecond. Many walks of clients that go at once take the less of the
+/// processors, the sooner they look. (One that has ended its side may still read what is done quickly.)
+inline constexpr uint32_t walk_loss_us = 2000;
 /// A request that is no walk, and whose client has gone, has so much time to end by itself: what a client
 /// sends before it closes is to be done, also where a disk is slow.
 inline constexpr uint32_t end_by_itself_ms = 40;
