@@ -69,6 +69,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     admission_.forget_retired();
   }
   Begin begin = admit(client, job);
+  staging_.note_stop(job, begin);
   if (client.is_unknown && begin == Begin::ready && job.selection != nullptr && long_requests_ != nullptr &&
       puts_off(job)) [[unlikely]] {
     return Executed::put_off;

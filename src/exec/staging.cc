@@ -96,6 +96,7 @@ Begin Staging::run(Job& job) {
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   runner_.end();
   note_stop(job, begin);
+  job.client->has_left |= runner_.has_client_left();
   job.was_lenient = runner_.was_lenient();
   job.parts_rows = runner_.must_part_rows();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
@@ -114,7 +115,6 @@ void Staging::note_stop(Job& job, Begin begin) {
     job.refuse(ErrorCode::client_gone);
     job.client->has_left = true;
   }
-  job.client->has_left |= runner_.has_client_left();
 }
 
 /// The host's logs are told what the session does meanwhile.

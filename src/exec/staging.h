@@ -133,6 +133,8 @@ class Staging {
   }
   /// Room for one more. False if memory is refused; then nothing is staged.
   [[nodiscard]] bool make_room();
+  /// It, or what was made ready for it, may have been stopped.
+  void note_stop(Job& job, engine::Begin begin);
   /// Run a job. What it did is part of the transaction; a success is told, a failure is not.
   [[nodiscard]] engine::Begin run(Job& job);
   /// The same of a job that asked to be the first of its transaction, and is now. Never `commit_first`.
@@ -170,7 +172,6 @@ class Staging {
 
  private:
   [[nodiscard]] engine::Begin run_request(Job& job);
-  void note_stop(Job& job, engine::Begin begin);
   [[nodiscard]] engine::Begin run_traced(Job& job);
   static void answer_untold(const Job& job);
   [[nodiscard]] engine::Begin run_any(Job& job);

@@ -71,6 +71,8 @@ void TurnLoop::take_back() {
     connection->shown.away_on_thread = 0;
     connection->last_progress_ms = now_ms_;
     if (connection->closes_when_back) {
+      const bool waits = connection->is_killed() && connection->client.was_put_back();
+      world_.counters.add(Counter::requests_stopped, waits ? 1 : 0);
       connections_.close(*connection);
     }
     send_and_let_wait(*connection);

@@ -418,6 +418,23 @@ def test_behind_a_trigger_that_sleeps_and_whose_client_has_gone_nothing_of_it_is
     assert database.sql("SELECT id FROM gated UNION SELECT id FROM t") == []
 
 
+def test_behind_an_opening_whose_client_has_gone_nothing_of_it_is_begun(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    database = with_rows(server)
+    database.sql("CREATE TABLE locked (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE behind (id INT PRIMARY KEY)")
+    with server.raw("write") as waiting, database.session() as session:
+        waiting.ask(b"P\t1\td\tbehind\t\tid")
+        session.execute("LOCK TABLES locked WRITE")
+        waiting.send(b"P\t2\td\tlocked\t\tid\n1\t+\t1\t1\n")
+        server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 1)
+        waiting.socket.shutdown(socket.SHUT_WR)
+        assert waiting.line() == b"2\t1\tgone"
+        assert waiting.closed()
+        session.execute("UNLOCK TABLES")
+    assert database.sql("SELECT id FROM behind") == []
+
+
 def test_a_write_that_waits_for_a_row_is_not_done_when_its_client_goes(start: Start) -> None:
     server = start(RowSocketServer, ROOM_FOR_ALL)
     database = with_rows(server)
