@@ -84,9 +84,9 @@ class Client {
   // See there. Where nobody knows, it is there.
   [[nodiscard]] bool is_killed() const { return presence != nullptr && presence->is_killed(); }
   [[nodiscard]] bool is_lost() const { return presence != nullptr && presence->is_lost(); }
-  /// A request of it was ended early, since it has gone or was killed: nothing that it asked behind that is
-  /// begun.
-  bool has_left = false;
+  /// Its request at this position was ended early, or was not begun, since it has gone or was killed: nothing
+  /// that it asked behind that is begun. Of its last turn.
+  std::optional<size_t> left_at;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.
   std::shared_ptr<engine::Identity> nameless_identity;
 

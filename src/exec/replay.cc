@@ -149,7 +149,8 @@ void Staging::remake(Job& job) {
     return;
   }
   job.stays = job.request->changes_state;
-  if (job.client->is_killed()) [[unlikely]] {
+  const bool is_behind = job.client->left_at.has_value() && job.position > *job.client->left_at;
+  if (is_behind || job.client->is_killed()) [[unlikely]] {
     job.refuse(ErrorCode::client_gone);
   }
   if (job.can_run()) {

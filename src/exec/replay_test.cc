@@ -106,9 +106,25 @@ TEST_F(ReplayedWorkTest, one_that_is_stopped_when_it_runs_again_is_not_begun_onc
   end();
   EXPECT_EQ(stock("1"), "5");
   EXPECT_EQ(stock("2"), "1");
-  EXPECT_TRUE(one.client.has_left);
-  EXPECT_FALSE(two.client.has_left);
+  EXPECT_TRUE(one.client.left_at.has_value());
+  EXPECT_FALSE(two.client.left_at.has_value());
   EXPECT_EQ(count(Counter::requests_stopped), 1);
+}
+
+TEST_F(ReplayedWorkTest, behind_one_that_is_stopped_when_it_runs_again_its_clients_others_are_not_begun) {
+  begin();
+  send(two, add_stock("2"));
+  send(one, add_stock("1"));
+  send(one, add_stock("1"));
+  engine.fail_commit(deadlock);
+  engine.on_next_request([this] {  // of the other client
+    engine.on_next_request([this] { session->stop(session->work()); });
+  });
+  engine.lose_transaction_at_write(2);
+  end();
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(count(Counter::requests_stopped), 2);
 }
 
 TEST_F(ReplayedWorkTest, a_request_that_waits_alone_can_be_stopped_when_it_runs_again) {

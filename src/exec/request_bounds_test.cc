@@ -185,7 +185,7 @@ TEST_F(RequestBoundsTest, a_request_whose_client_has_left_ends_and_is_undone) {
   client.client.presence = &left;
   slow_clock.us_per_look = limits::presence_ms * 1000;
   EXPECT_EQ(ask(client, look_at(row_count)), "error client_gone");
-  EXPECT_TRUE(client.client.has_left) << "nothing behind it is to be begun";
+  EXPECT_TRUE(client.client.left_at.has_value()) << "nothing behind it is to be begun";
   EXPECT_EQ(ask(client, change_all()), "error client_gone");
   EXPECT_TRUE(is_unchanged());
 }

@@ -96,7 +96,9 @@ Begin Staging::run(Job& job) {
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   runner_.end();
   note_stop(job, begin);
-  job.client->has_left |= runner_.has_client_left();
+  if (runner_.has_client_left()) [[unlikely]] {
+    job.client->left_at = job.position;
+  }
   job.was_lenient = runner_.was_lenient();
   job.parts_rows = runner_.must_part_rows();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
@@ -113,7 +115,7 @@ Begin Staging::run(Job& job) {
 void Staging::note_stop(Job& job, Begin begin) {
   if (begin == Begin::failed && session_.was_stopped()) [[unlikely]] {
     job.refuse(ErrorCode::client_gone);
-    job.client->has_left = true;
+    job.client->left_at = job.position;
   }
 }
 

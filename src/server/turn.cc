@@ -336,14 +336,15 @@ void Turn::execute(ClientConnection& connection) {
 /// A request of it was stopped; or a while has passed since it was received of, or looked for, and it has
 /// been reset meanwhile.
 bool Turn::has_left(ClientConnection& connection, uint64_t& looked_at_ticks) {
-  if (before_.ticks - looked_at_ticks >= limits::look_ticks && !connection.client.has_left) [[unlikely]] {
+  if (before_.ticks - looked_at_ticks >= limits::look_ticks && !connection.client.left_at.has_value())
+      [[unlikely]] {
     looked_at_ticks = before_.ticks;
     if (connection.stream.is_broken()) {
       counters_.add(Counter::requests_stopped);
-      connection.client.has_left = true;
+      connection.client.left_at = connection.parsed_bytes;
     }
   }
-  return connection.client.has_left;
+  return connection.client.left_at.has_value();
 }
 
 /// False if that was all for this turn.

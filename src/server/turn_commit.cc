@@ -108,7 +108,7 @@ void Turn::finish(ClientConnection& connection) {
     rewind(connection, *put_back_at, now_ms_ + parked_retry_ms(parked_ms));
   }
   stream.input().consume(std::exchange(connection.parsed_bytes, 0));
-  if (connection.client.has_left && connection.state != State::failed && !is_killed(connection))
+  if (connection.client.left_at.has_value() && connection.state != State::failed && !is_killed(connection))
       [[unlikely]] {
     connection.state = State::leaving;
   }

@@ -105,7 +105,7 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_forgotten) {
 
 TEST_F(TurnLoopTest, behind_a_request_that_was_stopped_nothing_of_its_client_is_begun) {
   TestClient client = connect_with_items();
-  engine_.on_next_request([this] { loop_->connections().all()[0]->client.has_left = true; });
+  engine_.on_next_request([this] { loop_->connections().all()[0]->client.left_at = 0; });
   EXPECT_EQ(ask(client, std::string(find_pen).append("0\t+\t2\t10\tcup\n")), pen);
   EXPECT_TRUE(client.sees_end());
   EXPECT_EQ(engine_.rows("shop.item").size(), 3U);
@@ -113,7 +113,7 @@ TEST_F(TurnLoopTest, behind_a_request_that_was_stopped_nothing_of_its_client_is_
 
 TEST_F(TurnLoopTest, who_had_sent_more_than_is_read_behind_it_still_gets_what_it_was_told) {
   TestClient client = connect_with_items();
-  engine_.on_next_request([this] { loop_->connections().all()[0]->client.has_left = true; });
+  engine_.on_next_request([this] { loop_->connections().all()[0]->client.left_at = 0; });
   client.send(std::string(find_pen).append(repeat(find_ink, limits::receive_bytes / find_ink.size())));
   turn();
   EXPECT_EQ(loop_->connections().size(), 1U) << "to close with bytes unread is a reset";

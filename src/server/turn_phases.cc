@@ -95,7 +95,7 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
 /// What it has asked ends here, or is not begun: it is gone.
 void TurnLoop::let_leave(ClientConnection& connection) {
   world_.counters.add(Counter::requests_stopped);
-  connection.client.has_left = true;
+  connection.client.left_at = 0;
   connection.state = State::leaving;
   connection.stream.input().clear();
   connection.scanned_bytes = 0;
@@ -308,7 +308,7 @@ void TurnLoop::let_wait(ClientConnection& connection) {
       connections_.watch(connection, net::Interest::none);
       return;
     case State::leaving:
-      if (!connection.client.has_left) {
+      if (!connection.client.left_at.has_value()) {
         connections_.close(connection);
         return;
       }
