@@ -498,3 +498,17 @@ def test_a_row_for_which_no_id_is_left_fails_alone(server: RowSocketServer, data
         assert replies[1].split(b"\t")[2::2] == [b"1", b"!166", b"1"]
         assert server.counter("replays") == replays
     assert [row[0] for row in database.sql("SELECT v FROM t ORDER BY id")] == [3, 5, 7, 8, 0]
+
+
+def test_behind_an_insert_null_is_no_id_for_a_row_that_is_there(
+    server: RowSocketServer, database: Database
+) -> None:
+    """It asks for a number in an insert alone. The table stays open from one request to the other."""
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+    name = database.name.encode()
+    with server.raw("write") as wire:
+        opened = wire.ask_all(b"P\t1\t%s\tt\t\tv" % name, b"P\t2\t%s\tt\t\tid" % name)
+        assert opened == [b"0\t1"] * 2
+        assert wire.ask(b"1\t+\t1\t5") == b"0\t1\t1"
+        assert wire.ask(b"2\t=\t1\t1\t1\t0\tU\t\0") == b"1\t1\t1048"
+    assert database.sql("SELECT id, v FROM t") == [(1, 5)]
