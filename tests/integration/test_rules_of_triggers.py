@@ -158,6 +158,15 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
         assert client.line() == b"0\t1"
 
 
+def test_where_the_server_wants_serializable_a_trigger_of_rocksdb_reads(start: Start) -> None:
+    """RocksDB has no more than REPEATABLE READ."""
+    server, database = with_reads_into(start, {"plugin-load-add": "rowsocket;ha_rocksdb"}, "ROCKSDB")
+    server.sql("SET GLOBAL tx_isolation = 'SERIALIZABLE'")
+    with server.raw("write") as client:
+        open_ids(client, database, (1, "t", "id,n"))
+        assert client.ask_all(b"1\t+\t1\t2", b"1\t=\t1\t2") == [b"0\t1", b"0\t2\t2\t1"]
+
+
 def test_no_row_comes_into_a_table_of_myisam_that_a_trigger_has_read(start: Start) -> None:
     """MyISAM takes inserts behind its last row beside who only reads it: SQL's triggers lock it for them."""
     server, database = with_reads_into(start, {"binlog-format": "MIXED"})
