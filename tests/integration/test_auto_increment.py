@@ -315,6 +315,26 @@ def test_an_id_that_does_not_fit_the_steps_of_now_is_given_up(start: Start) -> N
     assert (waited or 0) % 10 == 7
 
 
+def test_an_id_from_before_an_alter_is_given_up(start: Start) -> None:
+    """An insert had it when it began to wait for its parent."""
+    server = start(RowSocketServer, ALONE)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO held VALUES (1)")
+    parent = "parent INT, FOREIGN KEY (parent) REFERENCES held (id)"
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, {parent})")
+    with database.session() as sql, server.raw("write") as waiting:
+        assert waiting.ask(b"P\t1\td\tt\t\tparent") == b"0\t1"
+        sql.execute("BEGIN")
+        sql.execute("SELECT * FROM held FOR UPDATE")
+        before = writes_tried(server)
+        waiting.send(b"1\t+\t1\t1\n")
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
+        database.sql("ALTER TABLE t AUTO_INCREMENT = 1000")
+        sql.execute("ROLLBACK")
+        assert waiting.line() == b"0\t1\t1000"
+
+
 @pytest.mark.parametrize("clause", [b"\tI", b"\tU\t1"], ids=["ignore", "upsert"])
 def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
     start: Start, clause: bytes
