@@ -499,6 +499,8 @@ def test_partitions_are_not_walked_downwards_by_a_virtual_column(
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, virtually_ordered.name, "t", "k", "v") == [b"0", b"1"]
         assert connection.tokens(1, *walk) == [b"2", b"1", b"op"]
+        virtually_ordered.sql("ALTER TABLE t REMOVE PARTITIONING")
+        assert connection.tokens(1, *walk)[0] == b"0"
 
 
 def test_partitions_are_merged_by_a_virtual_column_behind_an_equal_one(
