@@ -23,8 +23,8 @@ OPEN_TRIGGERED = b"P\t2\td\ttriggered\tPRIMARY\tid"
 
 @pytest.fixture(scope="module")
 def audited_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
-    """A server with server_audit on, all doors open; `d.t` is empty, `d.triggered` writes to `d.log`, and
-    `d.asking` reads from `d.t`."""
+    """A server with server_audit on, all doors open; `d.t` is empty, `d.triggered` writes to `d.log`,
+    `d.asking` reads from `d.t`, and `d.counting` from itself."""
     options: dict[str, str | int | None] = {
         "plugin-load-add": "rowsocket;server_audit",
         "loose-server-audit-logging": "ON",
@@ -41,6 +41,11 @@ def audited_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
         database.sql("CREATE TABLE asking (id INT PRIMARY KEY, n INT)")
         database.sql(
             "CREATE TRIGGER asks BEFORE INSERT ON asking FOR EACH ROW SET NEW.n = (SELECT COUNT(*) FROM t)"
+        )
+        database.sql("CREATE TABLE counting (id INT PRIMARY KEY, n INT)")
+        database.sql(
+            "CREATE TRIGGER counts BEFORE INSERT ON counting FOR EACH ROW"
+            " SET NEW.n = (SELECT COUNT(*) FROM counting)"
         )
         database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
         database.sql(
@@ -180,6 +185,7 @@ def test_a_client_that_names_no_account_is_told_with_its_address(audited_server:
         ((OPEN, b"1\t=\t1\t9\t1\t0\tD"), "DELETE FROM d.t WHERE id = 9"),
         ((OPEN_TRIGGERED, b"2\t+\t1\t1"), "INSERT INTO d.triggered VALUES (1)"),
         ((b"P\t4\td\tasking\t\tid", b"4\t+\t1\t1"), "INSERT INTO d.asking (id) VALUES (1)"),
+        ((b"P\t5\td\tcounting\t\tid", b"5\t+\t1\t1"), "INSERT INTO d.counting (id) VALUES (1)"),
         ((b"P\t3\td\tparent\t\tid", b"3\t=\t1\t9\t1\t0\tD"), "DELETE FROM d.parent WHERE id = 9"),
     ],
 )
@@ -193,7 +199,7 @@ def test_tables_are_told_as_of_the_like_statement(
         with client(audited_server, "app") as wire:
             assert all(reply.startswith(b"0\t") for reply in wire.ask_all(*request_lines))
         of_request = of_user(log, "app")
-        for table in ("t", "triggered", "asking"):
+        for table in ("t", "triggered", "asking", "counting"):
             audited_server.sql(f"DELETE FROM d.{table}")
         log = audit_log(audited_server)
         with (

@@ -315,6 +315,26 @@ def test_an_id_that_does_not_fit_the_steps_of_now_is_given_up(start: Start) -> N
     assert (waited or 0) % 10 == 7
 
 
+def test_an_id_from_before_an_alter_is_given_up(start: Start) -> None:
+    """An insert had it when it began to wait for its parent."""
+    server = start(RowSocketServer, ALONE)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO held VALUES (1)")
+    parent = "parent INT, FOREIGN KEY (parent) REFERENCES held (id)"
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, {parent})")
+    with database.session() as sql, server.raw("write") as waiting:
+        assert waiting.ask(b"P\t1\td\tt\t\tparent") == b"0\t1"
+        sql.execute("BEGIN")
+        sql.execute("SELECT * FROM held FOR UPDATE")
+        before = writes_tried(server)
+        waiting.send(b"1\t+\t1\t1\n")
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
+        database.sql("ALTER TABLE t AUTO_INCREMENT = 1000")
+        sql.execute("ROLLBACK")
+        assert waiting.line() == b"0\t1\t1000"
+
+
 @pytest.mark.parametrize("clause", [b"\tI", b"\tU\t1"], ids=["ignore", "upsert"])
 def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
     start: Start, clause: bytes
@@ -498,3 +518,35 @@ def test_a_row_for_which_no_id_is_left_fails_alone(server: RowSocketServer, data
         assert replies[1].split(b"\t")[2::2] == [b"1", b"!166", b"1"]
         assert server.counter("replays") == replays
     assert [row[0] for row in database.sql("SELECT v FROM t ORDER BY id")] == [3, 5, 7, 8, 0]
+
+
+def test_behind_an_insert_null_is_no_id_for_a_row_that_is_there(
+    server: RowSocketServer, database: Database
+) -> None:
+    """It asks for a number in an insert alone. The table stays open from one request to the other."""
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+    name = database.name.encode()
+    with server.raw("write") as wire:
+        opened = wire.ask_all(b"P\t1\t%s\tt\t\tv" % name, b"P\t2\t%s\tt\t\tid" % name)
+        assert opened == [b"0\t1"] * 2
+        assert wire.ask(b"1\t+\t1\t5") == b"0\t1\t1"
+        assert wire.ask(b"2\t=\t1\t1\t1\t0\tU\t\0") == b"1\t1\t1048"
+    assert database.sql("SELECT id, v FROM t") == [(1, 5)]
+
+
+def test_where_0_is_an_id_a_trigger_asks_for_a_number_by_null(start: Start) -> None:
+    """Also in the place of the id that the client gave."""
+    server = start(RowSocketServer, {"sql-mode": "NO_AUTO_VALUE_ON_ZERO"})
+    database = Database(server, "d")
+    for table in ("ours", "sqls"):
+        database.sql(f"CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, v INT) AUTO_INCREMENT = 7")
+        database.sql(
+            f"CREATE TRIGGER {table}_asks BEFORE INSERT ON {table} FOR EACH ROW"
+            " SET NEW.id = IF(NEW.v = 1, NULL, NEW.id)"
+        )
+    database.sql("INSERT INTO sqls VALUES (5, 1), (0, 2)")
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tours\t\tid,v") == b"0\t1"
+        assert wire.ask_all(b"1\t+\t2\t5\t1", b"1\t+\t2\t0\t2") == [b"0\t1\t7", b"0\t1\t0"]
+    rows = database.sql("SELECT * FROM ours ORDER BY id")
+    assert rows == database.sql("SELECT * FROM sqls ORDER BY id") == [(0, 2), (7, 1)]

@@ -62,6 +62,25 @@ def test_a_column_with_a_value_of_the_session_is_computed_from_its_own_row(
             assert client.ask(b"1\t>=\t1\t1\t9\t0") == b"0\t1\t1\t0\t1"
 
 
+@pytest.mark.parametrize("before", ["SELECT * FROM t", "CHECK TABLE t", "FLUSH TABLES t"])
+def test_a_default_with_a_value_of_the_session_is_computed_from_its_own_row_beside_a_trigger(
+    server: RowSocketServer, database: Database, before: str
+) -> None:
+    """Such a table is opened for each request."""
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, n INT, text VARCHAR(9),
+          less VARCHAR(99) DEFAULT (CONCAT(n < text, IF(CURRENT_USER() = '', 'nobody', ''))));
+        CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW SET @seen = 1"""
+    )
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tid,n,text" % database.name.encode()) == b"0\t1"
+        for first in (1, 4):
+            database.sql(before)
+            rows = [(first, 5, 9), (first + 1, 5, 1), (first + 2, 5, 9)]
+            assert client.tokens(1, "++", 3, 3, *(value for row in rows for value in row))[:2] == [b"0", b"2"]
+    assert database.sql("SELECT less FROM t ORDER BY id") == [("1",), ("0",), ("1",)] * 2
+
+
 @pytest.mark.parametrize("column", ["AS ({}) VIRTUAL", "DEFAULT ({})"], ids=["virtual", "a default"])
 def test_a_list_of_constants_beside_a_value_of_the_session_is_prepared_once_for_a_statement(
     server: RowSocketServer, database: Database, column: str

@@ -84,6 +84,17 @@ def test_an_account_that_is_gone_is_not_taken_for_a_wider_one(
         own.sql("DROP USER IF EXISTS other@localhost")
 
 
+def test_who_was_refused_while_the_account_was_gone_has_to_log_in_to_the_next_of_its_name(
+    own: RowSocketServer, reader: RawConnection
+) -> None:
+    own.sql("DROP USER app@localhost")
+    assert reader.ask(FIND) == UNAUTHENTICATED
+    with account(own, "app@localhost", grants=["SELECT ON *.*"]):
+        assert reader.ask(FIND) == UNAUTHENTICATED
+        assert log_in(reader, "app") == OK
+        assert reader.ask_all(OPEN, FIND) == [OK, ROW]
+
+
 def test_rights_of_everybody_hold_and_go(own: RowSocketServer, reader: RawConnection) -> None:
     assert reader.ask(b"0\t+\t1\t2") == DENIED
     own.sql("GRANT INSERT ON *.* TO PUBLIC")

@@ -413,6 +413,24 @@ def test_rows_are_counted_by_what_became_of_them(
     assert counted("R") == (1, 2, 0)
 
 
+@pytest.mark.parametrize("clause", ["U", "R"])
+def test_a_plain_insert_behind_a_lenient_one_does_not_wait_for_who_reads_the_row_in_the_way(
+    make_twins: MakeTwins, server: RowSocketServer, wire: RawConnection, database: Database, clause: str
+) -> None:
+    """It looks at the row, and does not mean to change it."""
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1)")
+    opened(wire, twins, "id,n")
+    parked = server.counter("parked")
+    lenient = [clause, "1"] if clause == "U" else [clause]
+    with database.session() as reading:
+        reading.execute("BEGIN")
+        reading.execute("SELECT * FROM t WHERE id = 1 LOCK IN SHARE MODE")
+        upsert = "\t".join(("1", "++", "2", "1", "2", "2", *lenient)).encode()
+        assert wire.ask_all(upsert, b"1\t+\t2\t1\t5") == [b"0\t2\t1\t\0", b"1\t1\t121"]
+    assert server.counter("parked") == parked
+
+
 # ── generated ids ───────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -76,3 +76,34 @@ def test_an_insert_that_is_killed_behind_a_commit_tries_none_of_the_rows_that_ar
         reading.result()
     assert outcomes == [b"1", b"!1317", b"!1317"]
     assert database.sql("SELECT id FROM a ORDER BY id") == [(1,), (100,)]
+
+
+@pytest.mark.parametrize("how", ["KILL", "KILL SOFT"])
+def test_behind_a_kill_a_table_is_waited_for_as_before(start: Start, how: str) -> None:
+    """The thread serves others: that it is to end its waits was meant for the request that was killed."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0})
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("CREATE TABLE locked (id INT PRIMARY KEY) ENGINE=MyISAM")
+    database.sql("INSERT INTO locked VALUES (100), (200)")
+    with (
+        server.raw("write") as client,
+        database.session() as holder,
+        database.session() as reader,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        assert client.ask_all(b"P\t1\tapp\tgated\t\tid", b"P\t2\tapp\tlocked\t\tid") == [b"0\t1"] * 2
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n")
+            wait_at_gate(server)
+            worker = server.value("SELECT id FROM information_schema.processlist WHERE state = 'User lock'")
+            server.sql(f"{how} {worker}")
+            assert client.line().startswith(b"1\t1\t")
+        holder.execute("SELECT GET_LOCK('reader', 100)")
+        reading = thread.submit(reader.execute, "SELECT GET_LOCK('reader', 100) FROM locked")
+        wait_at_gate(server)
+        client.send(b"2\t+\t1\t1\n")
+        server.wait_until("the request is parked", lambda: server.counter("parked") > 0)
+        holder.execute("SELECT RELEASE_LOCK('reader')")
+        reading.result()
+        assert client.line() == b"0\t1"

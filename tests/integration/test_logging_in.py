@@ -242,6 +242,26 @@ def test_a_default_role_is_taken_on(closed_server: RowSocketServer) -> None:
         closed_server.sql("DROP ROLE reading")
 
 
+def test_the_default_role_is_that_of_the_login_beside_clients_of_earlier_ones(
+    closed_server: RowSocketServer,
+) -> None:
+    closed_server.sql("CREATE ROLE reading")
+    closed_server.sql("GRANT SELECT ON d.* TO reading")
+    try:
+        with (
+            account(closed_server, "app@localhost", grants=["reading"]),
+            client(closed_server, "app") as earlier,
+        ):
+            closed_server.sql("SET DEFAULT ROLE reading FOR app@localhost")
+            with client(closed_server, "app") as later:
+                closed_server.sql("SET DEFAULT ROLE NONE FOR app@localhost")
+                with client(closed_server, "app") as last:
+                    rows = [read_row(connection) for connection in (earlier, later, last)]
+                    assert rows == [b"1\t1\t1142", ROW, b"1\t1\t1142"]
+    finally:
+        closed_server.sql("DROP ROLE reading")
+
+
 @pytest.mark.parametrize(
     ("default", "init_connect", "reply"),
     [

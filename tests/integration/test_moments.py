@@ -110,3 +110,17 @@ def test_null_in_a_timestamp_that_takes_none_is_the_time_of_now_as_in_sql(
         open_ids(wire, database, (1, "stamped", "id,at"))
         assert wire.tokens(1, "+", 2, 2, None) == [b"0", b"1"]
     assert database.sql("SELECT id FROM stamped WHERE at > '2020-01-01' ORDER BY id") == [(1,), (2,)]
+
+
+def test_a_time_of_change_that_one_request_has_set_is_none_that_the_next_sets(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The table stays open from one to the other."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT, at DATETIME ON UPDATE CURRENT_TIMESTAMP)")
+    database.sql("INSERT INTO t VALUES (1, 0, NULL)")
+    with server.raw("write") as client:
+        name = database.name.encode()
+        assert client.ask_all(b"P\t1\t%s\tt\t\tat" % name, b"P\t2\t%s\tt\t\tn" % name) == [b"0\t1"] * 2
+        past, now = b"1\t=\t1\t1\t1\t0\tU\t2001-01-01", b"2\t=\t1\t1\t1\t0\tU\t5"
+        assert client.ask_all(past, now) == [b"0\t1\t1"] * 2
+    assert database.sql("SELECT n, at > '2001-01-01' FROM t") == [(5, 1)]

@@ -229,6 +229,15 @@ def test_a_filter_skips_the_rows_that_sql_would_not_give(make_twins: MakeTwins, 
         assert found == expected, (comparison, value)
 
 
+def test_a_value_beyond_one_column_says_nothing_of_the_next_filter(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, name VARCHAR(9)")
+    twins.sql("INSERT INTO t VALUES (1, 5, 'a')")
+    index = twins.index("id", filter_columns="n,name")
+    for beyond in ("9" * 30, "-" + "9" * 30):
+        assert index.find(0, ">=", limit=None, filters=[Filter("n", "=", beyond)]) == []
+        assert index.find(0, ">=", limit=None, filters=[Filter("name", "=", "a")]) == [(b"1",)]
+
+
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
 def test_bits_are_compared_as_numbers(make_twins: MakeTwins, engine: str) -> None:
     """Aria keeps some of them in another place of the record."""

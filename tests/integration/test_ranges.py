@@ -393,8 +393,9 @@ def test_a_range_that_no_row_can_be_in_does_not_empty_the_next_find(
     with server.raw("read") as connection:
         for number, index in ((1, "PRIMARY"), (2, "by_w")):
             assert connection.tokens("P", number, database.name, "t", index, "id") == [b"0", b"1"]
-        finds = [b"1\t=\t1\t1", b"2\t=\t1\ta", b"1\t>=\t1\t0"]
-        for nothing in (b"1\t=\t1\t1.5\t9\t0", b"2\t^=\t1\t\0\t9\t0"):
+        finds = [b"1\t=\t1\t1", b"2\t=\t1\ta", b"1\t>=\t1\t0", b"2\t^=\t1\ta\t9\t0"]
+        before_all = b"1\t>=\t1\t0\t9\t0\tT\t<\t1\t-9999999999"
+        for nothing in (b"1\t=\t1\t1.5\t9\t0", b"2\t^=\t1\t\0\t9\t0", before_all):
             for end in (b"", b"\tR"):
                 requests = [request for find in finds for request in (nothing + end, find)]
                 assert connection.ask_all(*requests) == [b"0\t1", b"0\t1\t1"] * len(finds), nothing + end
@@ -498,6 +499,8 @@ def test_partitions_are_not_walked_downwards_by_a_virtual_column(
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, virtually_ordered.name, "t", "k", "v") == [b"0", b"1"]
         assert connection.tokens(1, *walk) == [b"2", b"1", b"op"]
+        virtually_ordered.sql("ALTER TABLE t REMOVE PARTITIONING")
+        assert connection.tokens(1, *walk)[0] == b"0"
 
 
 def test_partitions_are_merged_by_a_virtual_column_behind_an_equal_one(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.gate import gate, open_ids, wait_at_gate
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.locks import assert_waits, wait_for_state
 from support.mariadb import Database, Options, RowSocketServer, Start
 
@@ -158,6 +158,15 @@ def test_what_a_trigger_reads_into_a_variable_is_locked_where_it_is_for_sql(
         assert client.line() == b"0\t1"
 
 
+def test_where_the_server_wants_serializable_a_trigger_of_rocksdb_reads(start: Start) -> None:
+    """RocksDB has no more than REPEATABLE READ."""
+    server, database = with_reads_into(start, {"plugin-load-add": "rowsocket;ha_rocksdb"}, "ROCKSDB")
+    server.sql("SET GLOBAL tx_isolation = 'SERIALIZABLE'")
+    with server.raw("write") as client:
+        open_ids(client, database, (1, "t", "id,n"))
+        assert client.ask_all(b"1\t+\t1\t2", b"1\t=\t1\t2") == [b"0\t1", b"0\t2\t2\t1"]
+
+
 def test_no_row_comes_into_a_table_of_myisam_that_a_trigger_has_read(start: Start) -> None:
     """MyISAM takes inserts behind its last row beside who only reads it: SQL's triggers lock it for them."""
     server, database = with_reads_into(start, {"binlog-format": "MIXED"})
@@ -201,6 +210,21 @@ def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> N
         backup.execute("BACKUP STAGE END")
         assert client.line() == b"0\t1"
     server.wait_until("is free", lambda: database.value(is_free) == 1)
+
+
+def test_a_lock_that_a_trigger_takes_is_not_held_for_the_next_request(start: Start) -> None:
+    """That one is of the same turn, and would share the commit."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("CREATE TRIGGER guards BEFORE INSERT ON t FOR EACH ROW DO GET_LOCK('section', 60)")
+    with server.raw("write") as client:
+        open_ids(client, database, (1, "t", "id"), (2, "gated", "id"))
+        with gate(database):
+            client.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+            wait_at_gate(server)
+            assert database.value("SELECT IS_FREE_LOCK('section')") == 1
+        assert client.lines(2) == [b"0\t1"] * 2
 
 
 def test_what_a_trigger_reads_in_a_group_is_locked_until_the_commit(start: Start) -> None:

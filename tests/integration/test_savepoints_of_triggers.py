@@ -128,6 +128,22 @@ def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
     assert database.value("SELECT n FROM counter") == 1
 
 
+def test_a_table_whose_trigger_writes_files_no_more_is_one_with_transactions_again(
+    server: RowSocketServer, database: Database
+) -> None:
+    """A client has it open all the time."""
+    database.sql("CREATE TABLE files (id INT PRIMARY KEY)")
+    writes = "CREATE OR REPLACE TRIGGER writes BEFORE INSERT ON files FOR EACH ROW"
+    group = [b"G", b"1\t+\t1\t1", b"E"]
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tfiles\t\tid") == b"0\t1"
+        database.sql(f"{writes} SELECT NEW.id INTO OUTFILE '{server.folder / 'written'}'")
+        assert client.ask_all(*group)[1] == b"1\t1\tnotrans"
+        database.sql(f"{writes} SET @seen = 1")
+        assert client.ask_all(*group) == [b"0\t1"] * 3
+    assert database.sql("SELECT id FROM files") == [(1,)]
+
+
 def test_a_request_that_fails_by_itself_is_not_tried_again_and_again(
     server: RowSocketServer, database: Database
 ) -> None:

@@ -209,3 +209,10 @@ def test_thousands_of_clients_are_shown_once_each(alone: RowSocketServer) -> Non
 def test_connections_can_not_be_reset(alone: RowSocketServer) -> None:
     with pytest.raises(Exception, match="syntax"):
         flush(alone, "CONNECTIONS")
+
+
+def test_a_client_whose_account_is_gone_is_shown_without_one(alone: RowSocketServer) -> None:
+    with account(alone, "app@localhost"), client(alone, "app") as connection:
+        assert of_client(alone, connection)["ACCOUNT"] == "app@localhost"
+        alone.sql("DROP USER app@localhost")
+        assert of_client(alone, connection)["ACCOUNT"] is None

@@ -21,8 +21,11 @@ LEFTOVERS = {
 }
 
 
+@pytest.mark.parametrize("when", ["BEFORE", "AFTER"])
 @pytest.mark.parametrize("variable", LEFTOVERS)
-def test_what_a_trigger_sets_is_not_there_for_the_next_request(start: Start, variable: str) -> None:
+def test_what_a_trigger_sets_is_not_there_for_the_next_request(
+    start: Start, variable: str, when: str
+) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
     server.sql("CREATE DATABASE app")
     server.sql("CREATE TABLE app.t (id INT PRIMARY KEY)")
@@ -30,7 +33,7 @@ def test_what_a_trigger_sets_is_not_there_for_the_next_request(start: Start, var
         "CREATE TABLE app.plain (id INT AUTO_INCREMENT PRIMARY KEY, n INT, at DATETIME DEFAULT"
         " CURRENT_TIMESTAMP)"
     )
-    server.sql(f"CREATE TRIGGER app.before_t BEFORE INSERT ON app.t FOR EACH ROW {LEFTOVERS[variable]}")
+    server.sql(f"CREATE TRIGGER app.sets {when} INSERT ON app.t FOR EACH ROW {LEFTOVERS[variable]}")
     with server.raw("write") as client:
         assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tplain\t\tn") == [b"0\t1"] * 2
         assert client.ask(b"1\t+\t1\t1") == b"0\t1"

@@ -66,10 +66,11 @@ def test_a_bad_value_at_start_is_logged_with_the_reason(
     )
 
 
-def test_the_port_of_sql_is_left_to_sql(start: Start) -> None:
+@pytest.mark.parametrize("which", ["port", "extra-port"])
+def test_the_port_of_sql_is_left_to_sql(start: Start, which: str) -> None:
     """The server would find its port taken, and end."""
-    (port,) = free_ports(1)
-    of_sql: dict[str, str | int | None] = {"skip-networking": 0, "port": port}
+    port, other = free_ports(2)
+    of_sql: dict[str, str | int | None] = {"skip-networking": 0, "port": other, which: port}
     server = start(RowSocketServer, of_sql | {"bind-address": "127.0.0.1", "loose-rowsocket-port-read": port})
     assert not is_loaded(server)
     assert f"rowsocket: rowsocket_port_read={port}: is the port of SQL" in server.log_text()
