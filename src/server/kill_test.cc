@@ -143,6 +143,25 @@ TEST_F(KillTest, half_a_request_and_replies_that_are_not_taken_do_not_matter) {
   EXPECT_EQ(loop_->connections().size(), 0u);
 }
 
+TEST_F(KillTest, a_request_that_waits_counts_as_stopped_once) {
+  for (const bool is_gone : {false, true}) {
+    const uint64_t before = count(Counter::requests_stopped);
+    TestClient client = come_with_items();
+    const uint64_t number = connections_;
+    engine_.set_busy("shop.item", true);
+    EXPECT_EQ(ask(client, "0\t+\t2\t10\tcup\n"), "");
+    if (is_gone) {
+      client.close_output();
+      pass_ms(limits::presence_ms);
+    }
+    kill(number);
+    turn(2);
+    EXPECT_TRUE(client.sees_end());
+    EXPECT_EQ(count(Counter::requests_stopped) - before, 1U);
+    engine_.set_busy("shop.item", false);
+  }
+}
+
 TEST_F(KillTest, a_request_that_waits_for_a_lock_is_not_tried_again) {
   TestClient killed = come_with_items();
   engine_.set_busy("shop.item", true);

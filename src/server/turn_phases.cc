@@ -69,7 +69,7 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
     return;
   }
   const uint64_t parked_ms = now_ms_ - std::min(now_ms_, connection.client.parked_since_ms);
-  if (parked_ms >= limits::presence_ms && connection.is_gone()) {
+  if (parked_ms >= limits::presence_ms && connection.stream.is_gone()) {
     let_leave(connection);
     return;
   }
@@ -95,6 +95,8 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
 /// What it has asked ends here, or is not begun: it is gone.
 void TurnLoop::let_leave(ClientConnection& connection) {
   world_.counters.add(Counter::requests_stopped);
+  connection.client.parked_since_ms = 0;
+  connection.client.given_up = {};
   connection.client.left_at = 0;
   connection.state = State::leaving;
   connection.stream.input().clear();
@@ -162,7 +164,7 @@ bool TurnLoop::some_heavy_joins(Turn& turn) {
     if (heavy == nullptr) [[likely]] {
       return false;
     }
-    if (heavy->stream.is_broken() || (heavy->client.given_up.count > 0 && heavy->is_gone())) {
+    if (heavy->stream.is_broken() || (heavy->client.given_up.count > 0 && heavy->stream.is_gone())) {
       let_leave(*heavy);
       continue;
     }
