@@ -84,12 +84,14 @@ void Intake::wait_in_line(ClientConnection& connection) {
   lines_[kind].waiting.push_back(&connection);
 }
 
+/// It has what nobody else wants: no light one has anything to execute, and heavy ones have to wait.
+bool Intake::is_meanwhile(Kind kind) const {
+  return kind == middling && (began_ms_ >= light_until_ms_ || !is_their_time());
+}
+
 bool Intake::may_take(Kind kind, bool has_changes) const {
-  if (kind == middling && began_ms_ >= light_until_ms_) {
-    return true;
-  }
-  if (kind == middling && !is_their_time()) {
-    return !has_light_ && used_us_ < limits::middling_us_meanwhile;
+  if (is_meanwhile(kind)) {
+    return began_ms_ >= light_until_ms_ || (!has_light_ && used_us_ < limits::middling_us_meanwhile);
   }
   const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
   return used_us_ < us_max && is_their_time();
@@ -108,7 +110,8 @@ ClientConnection* Intake::take_next_in_line(bool has_changes) {
   if (next == nullptr) {
     return nullptr;
   }
-  reached_us_ = std::max(reached_us_, had_us_[kind_]);
+  is_counted_ = !is_meanwhile(kind_);
+  reached_us_ = is_counted_ ? std::max(reached_us_, had_us_[kind_]) : reached_us_;
   ClientConnection& connection = *next->waiting.front();
   next->waiting.erase(next->waiting.begin());
   next->unpolled -= std::min<size_t>(next->unpolled, 1);
@@ -168,6 +171,9 @@ void Intake::end_service() {
   // A request that can not be given up may take minutes. The heavy ones do not pay for all of that.
   const uint64_t took_us = std::min<uint64_t>(now_us - std::min(now_us, began_us), limits::heavy_us_per_turn);
   used_us_ += took_us;
+  if (!is_counted_) {
+    return;
+  }
   had_us_[kind_] += took_us;
   const uint64_t since_us = began_us - std::min<uint64_t>(began_us, limits::heavy_credit_us);
   const uint64_t from_us = std::clamp(theirs_at_us_, since_us, began_us);

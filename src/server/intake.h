@@ -103,6 +103,7 @@ class Intake {
   void wait_in_line(ClientConnection& connection);
   /// Those in line need not wait for light ones any more.
   [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
+  [[nodiscard]] bool is_meanwhile(Kind kind) const;
   [[nodiscard]] bool may_take(Kind kind, bool has_changes) const;
   [[nodiscard]] ClientConnection* take_next_in_line(bool has_changes);
   [[nodiscard]] bool has_to_wait_for_memory(ClientConnection& connection);
@@ -128,6 +129,7 @@ class Intake {
   uint64_t service_began_us_ = 0;     ///< 0: none of those in line is served
   uint32_t share_ = 0;                ///< of the one that is served
   Kind kind_ = takes_little;          ///< the same
+  bool is_counted_ = true;            ///< the same: what it takes is not the others' time
   std::array<uint64_t, 3> had_us_{};  ///< by those of each kind; who did not wait counts as the others then
   uint64_t reached_us_ = 0;           ///< by the kind that was served last, before that
   bool is_memory_short_ = false;
