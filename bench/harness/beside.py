@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from bench.harness.beside_clients import Stop, clients, connect, light_clients, newcomers, nonblocking
 from bench.harness.servers import RowSocketOverTcp
-
-from support.raw import RawConnection
 
 ROWS = 100_000
 """Of the tables that only these clients use."""
@@ -63,7 +62,6 @@ TRIGGER = (
 
 _first_ids = itertools.count(SLEEPERS_FIRST_ID, SLEEPERS_IDS)
 
-Stop = threading.Event
 Begin = Callable[[RowSocketOverTcp, str, Stop], list[threading.Thread]]
 
 
@@ -94,101 +92,13 @@ class Beside:
                 thread.join()
 
 
-def _connect(server: RowSocketOverTcp, port: str, timeout_s: float = 1.0) -> RawConnection:
-    address = server.write_address() if port == "write" else server.read_address()
-    return RawConnection(address, timeout_s=timeout_s)
-
-
-def _clients(
-    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
-) -> list[threading.Thread]:
-    """So many clients that send the request, take whatever comes for it, and send it again."""
-    ends = request.count(b"\n")
-
-    def one() -> None:
-        with _connect(server, port) as wire:
-            wire.ask(opens)
-            threading.Thread(target=_send_all, args=(wire.socket, request), daemon=True).start()
-            seen = 0
-            while not stop.is_set():
-                with contextlib.suppress(TimeoutError):
-                    piece = wire.socket.recv(1 << 20)
-                    if not piece:
-                        return
-                    seen += piece.count(b"\n")
-                    if seen == ends:
-                        seen = 0
-                        sender = threading.Thread(target=_send_all, args=(wire.socket, request), daemon=True)
-                        sender.start()
-
-    threads = [threading.Thread(target=one, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
-def _newcomers(
-    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
-) -> list[threading.Thread]:
-    """So many clients that connect anew for each request."""
-    lines = opens + b"\n" + request
-    ends = lines.count(b"\n")
-
-    def one() -> None:
-        while not stop.is_set():
-            with contextlib.suppress(OSError), _connect(server, port) as wire:
-                wire.socket.sendall(lines)
-                seen = 0
-                while seen < ends and (piece := wire.socket.recv(1 << 16)):
-                    seen += piece.count(b"\n")
-
-    threads = [threading.Thread(target=one, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
-def _light_clients(
-    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
-) -> list[threading.Thread]:
-    """So many clients that one thread serves, since each request costs the server little more than a thread
-    of its own would cost. A reply has one line.
-    """
-
-    def serve() -> None:
-        with contextlib.ExitStack() as stack, selectors.DefaultSelector() as sockets:
-            for _ in range(count):
-                wire = stack.enter_context(_connect(server, port))
-                wire.ask(opens)
-                wire.socket.sendall(request)
-                sockets.register(wire.socket, selectors.EVENT_READ)
-            while not stop.is_set():
-                for key, _ in sockets.select(0.1):
-                    wire = cast(socket.socket, key.fileobj)
-                    if wire.recv(1 << 16).endswith(b"\n"):
-                        wire.sendall(request)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    return [thread]
-
-
-def _send_all(wire: socket.socket, request: bytes) -> None:
-    """While another thread receives: a server that waits for its replies to be taken reads nothing."""
-    at = 0
-    with contextlib.suppress(OSError):
-        while at < len(request):
-            with contextlib.suppress(TimeoutError):
-                at += wire.send(request[at : at + (1 << 18)])
-
-
 def endless_finds(
     server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 2
 ) -> list[threading.Thread]:
     """So many clients, each with a line of 20 KB that walks over 10^9 rows and finds none."""
     keys = b"\t".join([b"1"] * KEYS)
     line = b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys)
-    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\tsame\tid\tid", line)
+    return clients(count, server, port, stop, b"P\t0\tbeside\tmany\tsame\tid\tid", line)
 
 
 def walks(
@@ -196,7 +106,7 @@ def walks(
 ) -> list[threading.Thread]:
     """So many clients, each of which walks over so many rows at a time, and finds none."""
     line = b"0\t>=\t1\t0\t1000000000\t0\tW\t<=\t0\t%d\tF\t=\t0\t-1\n" % rows
-    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
+    return clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
 
 
 def keys_at_once(
@@ -206,7 +116,7 @@ def keys_at_once(
     step = ROWS // keys
     listed = b"\t".join(b"%d" % (key * step + 1) for key in range(keys))
     line = b"0\t=\t1\t1\t%d\t0\t@\t0\t%d\t%s\n" % (keys, keys, listed)
-    return _light_clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid", line)
+    return light_clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid", line)
 
 
 def finds_of_the_vanished(
@@ -220,7 +130,7 @@ def finds_of_the_vanished(
     def one(number: int) -> None:
         stays_ms = itertools.cycle((number * 2 + 1, 0, 6, 3))
         while not stop.is_set():
-            with contextlib.suppress(OSError), _connect(server, port) as wire:
+            with contextlib.suppress(OSError), connect(server, port) as wire:
                 wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 wire.socket.sendall(request)
                 time.sleep(next(stays_ms) / 1000)
@@ -259,25 +169,25 @@ def computed_rows(
     before `quick` ones for a row that is not there.
     """
     lines = b"9\t+\t1\t1\n" * refused + b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
-    return _clients(count, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
+    return clients(count, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
 
 
 def computed_rows_of_newcomers(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """100 clients that connect anew for each row with a column that the server computes."""
-    return _newcomers(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", b"0\t=\t1\t1\n")
+    return newcomers(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", b"0\t=\t1\t1\n")
 
 
 def computed_rows_between_writes(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """100 clients that change a row, read one with a computed column, and open an index: that commits."""
     opens = b"P\t0\tbeside\tcomputed\t\tid,digest"
     lines = b"P\t1\tbeside\thot\t\tn\n1\t=\t1\t1\t1\t0\t+\t1\n0\t=\t1\t1\n" + opens + b"\n"
-    return _clients(100, server, port, stop, opens, lines)
+    return clients(100, server, port, stop, opens, lines)
 
 
 def long_reads(server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4) -> list[threading.Thread]:
     """So many clients that read 100,000 rows at a time, on the read port."""
     line = b"0\t>=\t1\t0\t%d\t0\n" % ROWS
-    return _clients(count, server, "read", stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
+    return clients(count, server, "read", stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
 
 
 def long_pipelines(
@@ -285,19 +195,19 @@ def long_pipelines(
 ) -> list[threading.Thread]:
     """So many clients, each of which sends so many finds before it waits."""
     lines = b"".join(b"0\t=\t1\t%d\n" % key for key in range(1, requests + 1))
-    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", lines)
+    return clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", lines)
 
 
 def large_groups(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """One client with groups of 1,022 updates."""
     updates = b"".join(b"0\t=\t1\t%d\t1\t0\t+\t1\n" % key for key in range(1, GROUP_LINES + 1))
-    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", b"G\n" + updates + b"E\n")
+    return clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", b"G\n" + updates + b"E\n")
 
 
 def long_updates(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """One client that updates 100,000 rows at a time."""
     line = b"0\t>=\t1\t0\t%d\t0\t+\t1\n" % ROWS
-    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", line)
+    return clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", line)
 
 
 def locked_row(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -316,7 +226,7 @@ def locked_row(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threadin
     holder.start()
     held.wait()
     line = b"0\t=\t1\t1\t1\t0\t+\t1\n"
-    return [holder, *_clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
+    return [holder, *clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
 
 
 def locked_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -332,15 +242,15 @@ def locked_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[thread
             session.execute("UNLOCK TABLES")
 
     def later() -> None:
-        clients = [_connect(server, port) for _ in range(20)]
-        for wire in clients:
+        wires = [connect(server, port) for _ in range(20)]
+        for wire in wires:
             wire.ask(b"P\t0\tbeside\thot\t\tn")
         opened.set()
         held.wait()
-        for wire in clients:
+        for wire in wires:
             wire.send(b"0\t=\t1\t1\n")
         stop.wait()
-        for wire in clients:
+        for wire in wires:
             with contextlib.suppress(TimeoutError):
                 wire.line()
             wire.socket.close()
@@ -368,7 +278,7 @@ def blocked_commits(server: RowSocketOverTcp, port: str, stop: Stop) -> list[thr
     backup.start()
     blocked.wait()
     line = b"0\t+\t1\t1\n"
-    return [backup, *_clients(10, server, port, stop, b"P\t0\tbeside\tinserted\t\tn", line)]
+    return [backup, *clients(10, server, port, stop, b"P\t0\tbeside\tinserted\t\tn", line)]
 
 
 def altered_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -395,12 +305,12 @@ def altered_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threa
         thread.start()
     read.wait()
     line = b"0\t=\t1\t1\n"
-    return [*threads, *_clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
+    return [*threads, *clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
 
 
 def slow_engine(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """Four clients whose inserts take two seconds each: a trigger sleeps, in the place of an engine."""
-    return _clients(4, server, port, stop, b"P\t0\tbeside\tslow\t\tn", b"0\t+\t1\t0\n")
+    return clients(4, server, port, stop, b"P\t0\tbeside\tslow\t\tn", b"0\t+\t1\t0\n")
 
 
 def sleeping_writers(
@@ -411,7 +321,7 @@ def sleeping_writers(
     """
 
     def one(first_id: int) -> None:
-        with _connect(server, port, timeout_s=60.0) as wire:
+        with connect(server, port, timeout_s=60.0) as wire:
             wire.ask(b"P\t0\t%s\tuser\t\tuser_id,user_name" % USERS.encode())
             next_id = first_id
             while not stop.is_set():
@@ -439,11 +349,11 @@ def large_lines(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threadi
     def send() -> None:
         with selectors.DefaultSelector() as sockets:
 
-            def connect() -> None:
-                sockets.register(_nonblocking(address), selectors.EVENT_READ | selectors.EVENT_WRITE, 0)
+            def come() -> None:
+                sockets.register(nonblocking(address), selectors.EVENT_READ | selectors.EVENT_WRITE, 0)
 
             for _ in range(LARGE_CONNECTIONS):
-                connect()
+                come()
             while not stop.is_set():
                 for key, events in sockets.select(0.1):
                     wire, sent = cast(socket.socket, key.fileobj), cast(int, key.data)
@@ -457,7 +367,7 @@ def large_lines(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threadi
                     except OSError:
                         sockets.unregister(wire)
                         wire.close()
-                        connect()
+                        come()
                         continue
                     wants = selectors.EVENT_READ | (selectors.EVENT_WRITE if sent < len(half) else 0)
                     sockets.modify(wire, wants, sent)
@@ -467,12 +377,6 @@ def large_lines(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threadi
     thread = threading.Thread(target=send, daemon=True)
     thread.start()
     return [thread]
-
-
-def _nonblocking(address: tuple[str, int]) -> socket.socket:
-    wire = socket.create_connection(address)
-    wire.setblocking(False)
-    return wire
 
 
 CASES = (

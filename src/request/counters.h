@@ -58,7 +58,7 @@
   ROWSOCKET_COUNTER(requests_held_back, "times that a request waited for rowsocket_max_account_requests")   \
   ROWSOCKET_COUNTER(requests_put_off, "requests of new clients that had to wait since such ones take long") \
   ROWSOCKET_COUNTER(commits_before_long, "commits before writes that were expected to take long")           \
-  ROWSOCKET_COUNTER(requests_stopped, "requests that ended early, or were not begun: their client had gone")        \
+  ROWSOCKET_COUNTER(requests_stopped, "requests that ended early: their client had gone")                   \
   ROWSOCKET_COUNTER(hand_overs, "times that a stand-in took over from a thread that was stuck")             \
   ROWSOCKET_COUNTER(connections_moved,                                                                      \
                     "times that a connection moved to another worker, since others waited for the disk, "   \
