@@ -16,8 +16,8 @@
 // A connection is middling whose requests take several times what those for one row take, and are no walks: a
 // list of keys. A hundred of these would take most of the time of a turn. So where light ones come, middling
 // ones wait in a line of their own, and have up to a third of the time. They need not wait while no light one
-// has something to execute, and what they take then is not counted. Where no light one comes, they are not told
-// from light ones.
+// has something to execute, and what they take then is not counted. Where no light one comes, they are not
+// told from light ones.
 //
 // Where memory is short, large requests wait for it, and one sender at a time goes on: the one that has sent
 // most. So requests come to their end one after the other, and none is closed for the bytes of the others. A
