@@ -87,13 +87,8 @@ void TurnLoop::go_on_behind_commits() {
     return;
   }
   next_look_behind_commits_ms_ = now_ms_ + limits::presence_ms;
-  carried_over_.drop_behind_commit([this](ClientConnection& connection) {
-    if (!connection.is_closed() && connection.stream.is_broken()) {
-      world_.counters.add(Counter::requests_stopped);
-      connections_.close(connection);
-    }
-    return connection.is_closed();
-  });
+  carried_over_.drop_behind_commit(
+      [this](ClientConnection& connection) { return connection.is_closed() || close_if_broken(connection); });
   if (is_over) {
     carried_over_.take_behind_commit([this](ClientConnection& connection) {
       connection.state = State::cut;

@@ -18,14 +18,6 @@ class HeavyTest : public TurnLoopTest {
   static constexpr uint64_t long_us = 1000;
   static_assert(long_us >= limits::heavy_us);
 
-  /// From now on each request takes so long.
-  void take(uint64_t us) {
-    engine_.on_next_request([this, us] {
-      clock_.advance_us(us);
-      take(us);
-    });
-  }
-  [[nodiscard]] ClientConnection& connection(size_t number) { return *loop_->connections().all()[number]; }
   TestClient connect_heavy() {
     TestClient client = connect_with_items();
     connection(loop_->connections().size() - 1).note_walk(1'000'000);

@@ -21,14 +21,6 @@ class MiddlingTest : public TurnLoopTest {
   static constexpr int many = 2 * limits::heavy_credit_us / (1 + limits::middling_share) / middling_us;
   static constexpr std::string_view change_pen = "0\t=\t1\t1\t1\t0\tU\t1\n";
 
-  /// From now on each request takes so long.
-  void take(uint64_t us) {
-    engine_.on_next_request([this, us] {
-      clock_.advance_us(us);
-      take(us);
-    });
-  }
-  [[nodiscard]] ClientConnection& connection(size_t number) { return *loop_->connections().all()[number]; }
   TestClient connect_middling() {
     TestClient client = connect_with_items();
     for (int turns = 0; turns < 10; ++turns) {

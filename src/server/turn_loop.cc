@@ -200,9 +200,7 @@ void TurnLoop::take_logins() {
     ClientConnection* const connection = login->connection;
     if (connection != nullptr && !connection->is_away && !connection->is_in_turn &&
         connection->state == State::logging_in && !connection->stream.has_output()) {
-      if (connection->stream.is_broken()) {
-        world_.counters.add(Counter::requests_stopped);
-        connections_.close(*connection);
+      if (close_if_broken(*connection)) {
         continue;
       }
       connection->state = State::cut;
@@ -210,6 +208,16 @@ void TurnLoop::take_logins() {
     }
   }
   logins_done_.clear();
+}
+
+/// What it has asked, and what waits, is not begun.
+bool TurnLoop::close_if_broken(ClientConnection& connection) {
+  if (!connection.stream.is_broken()) {
+    return false;
+  }
+  world_.counters.add(Counter::requests_stopped);
+  connections_.close(connection);
+  return true;
 }
 
 void TurnLoop::admit(Arrival arrival) {

@@ -149,6 +149,7 @@ class TurnLoop {
   void admit(Arrival arrival);
   void take_logins();
   void close_killed();
+  bool close_if_broken(ClientConnection& connection);
   void reserve_lists(size_t connection_count);
 
   // Read and execute.

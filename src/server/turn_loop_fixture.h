@@ -64,6 +64,14 @@ class TurnLoopTest : public testing::Test {
     return client;
   }
 
+  /// From now on each request takes so long.
+  void take(uint64_t us) {
+    engine_.on_next_request([this, us] {
+      clock_.advance_us(us);
+      take(us);
+    });
+  }
+  [[nodiscard]] ClientConnection& connection(size_t number) { return *loop_->connections().all()[number]; }
   /// Turns that never wait.
   bool turn(int times = 1) {
     bool goes_on = true;

@@ -386,10 +386,7 @@ void TurnLoop::look_at_held_back() {
   }
   if (now_ms_ >= next_look_ms_) {
     allotments.look_at_waiting(limits::waiting_per_look, [this](ClientConnection& connection) {
-      if (connection.stream.is_broken()) {
-        world_.counters.add(Counter::requests_stopped);
-        connections_.close(connection);
-      }
+      static_cast<void>(close_if_broken(connection));
     });
     next_look_ms_ = never;
   }
