@@ -34,7 +34,7 @@ class HeavyTest : public TurnLoopTest {
     for (int number = 0; number < 20; ++number) {
       heavy.push_back(connect_heavy());
     }
-    take(long_us);
+    each_takes(long_us);
     for (TestClient& one : heavy) {
       one.send(request);
     }
@@ -59,9 +59,9 @@ TEST_F(HeavyTest, after_a_long_request_the_others_have_the_loop_for_a_while) {
   clock_.advance_ms(100);
   const auto ask_both = [&] {
     heavy.send(find_pen);
-    take(0);
+    each_takes(0);
     light.send(find_ink);
-    engine_.on_next_request([this] { take(long_us); });  // the light one comes first
+    engine_.on_next_request([this] { each_takes(long_us); });  // the light one comes first
     turn();
     EXPECT_EQ(light.received(), ink);
   };
@@ -78,7 +78,7 @@ TEST_F(HeavyTest, after_a_long_request_the_others_have_the_loop_for_a_while) {
 
 TEST_F(HeavyTest, where_no_light_one_comes_they_do_not_wait) {
   TestClient heavy = connect_heavy();
-  take(long_us);
+  each_takes(long_us);
   for (int times = 0; times < 10; ++times) {
     heavy.send(find_pen);
     EXPECT_EQ(reply_to(heavy), pen);
@@ -265,13 +265,13 @@ TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
 
 TEST_F(HeavyTest, who_asks_requests_of_few_rows_that_take_long_is_heavy_after_some_turns) {
   TestClient client = connect_with_items();
-  take(slow_us);
+  each_takes(slow_us);
   for (int turns = 0; turns < slow_turns; ++turns) {
     EXPECT_FALSE(connection(0).takes_long());
     EXPECT_EQ(ask(client, find_pen), pen);
   }
   EXPECT_TRUE(connection(0).takes_long());
-  take(0);
+  each_takes(0);
   for (int turns = 0; turns < slow_turns; ++turns) {
     client.send(find_pen);
     EXPECT_EQ(reply_to(client), pen);
@@ -292,13 +292,13 @@ TEST_F(HeavyTest, who_comes_anew_for_each_request_is_heavy_where_what_it_asks_us
     return is_answered;
   };
   EXPECT_TRUE(newcomer_is_answered_at_once());
-  take(slow_us);
+  each_takes(slow_us);
   EXPECT_TRUE(newcomer_is_answered_at_once());
   for (int number = 0; number < 10; ++number) {
     newcomer_is_answered_at_once();
   }
   EXPECT_FALSE(newcomer_is_answered_at_once());
-  take(0);
+  each_takes(0);
   for (int number = 0; number < 20; ++number) {
     newcomer_is_answered_at_once();
   }
@@ -309,7 +309,7 @@ TEST_F(HeavyTest, what_a_newcomer_asked_before_in_the_same_turn_makes_it_no_ligh
   TestClient light = connect_known();
   std::deque<TestClient> newcomers;
   for (int number = 0; number < 5; ++number) {
-    take(slow_us);
+    each_takes(slow_us);
     newcomers.push_back(connect());
     newcomers.back().send(std::string(open_items) + std::string(find_pen));
     light.send("nothing\n");
@@ -323,7 +323,7 @@ TEST_F(HeavyTest, what_a_newcomer_asked_before_in_the_same_turn_makes_it_no_ligh
 
 TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
   TestClient client = connect_with_items();
-  take(limits::own_us_free_per_read);
+  each_takes(limits::own_us_free_per_read);
   for (int turns = 0; turns < 2 * slow_turns; ++turns) {
     EXPECT_EQ(ask(client, repeat(find_pen, 50)), repeat(pen, 50));
   }
@@ -334,7 +334,7 @@ TEST_F(HeavyTest, more_is_free_of_a_write_than_of_a_read) {
   TestClient client = connect_with_items();
   const auto write_for = [&](uint64_t us) {
     for (int turns = 0; turns < slow_turns; ++turns) {
-      take(us);
+      each_takes(us);
       std::string writes;
       std::string replies;
       for (int number = 0; number < 20; ++number) {
@@ -462,7 +462,7 @@ TEST_F(HeavyTest, what_comes_before_a_commit_in_the_middle_and_behind_it_is_meas
     const std::string finds = repeat(find_pen, 4);
     const std::string pens = repeat(pen, 4);
     for (int turns = 0; turns < slow_turns; ++turns) {
-      take(slow_us);
+      each_takes(slow_us);
       EXPECT_EQ(ask(client, before ? change + finds + open : change + open + finds, 2),
                 before ? "0\t1\t1\n" + pens + "0\t1\n" : "0\t1\t1\n0\t1\n" + pens);
     }
@@ -493,7 +493,7 @@ TEST_F(HeavyTest, one_that_goes_while_it_waits_in_line_is_forgotten) {
   TestClient light = connect_with_items();
   {
     TestClient heavy = connect_heavy();
-    take(long_us);
+    each_takes(long_us);
     for (int times = 0; times < 4; ++times) {
       heavy.send(repeat(find_pen, 2));
       light.send(find_ink);
@@ -510,7 +510,7 @@ TEST_F(HeavyTest, what_one_has_asked_that_resets_the_connection_in_line_is_not_b
   const size_t rows = engine_.rows("shop.item").size();
   {
     TestClient heavy = connect_heavy();
-    take(long_us);
+    each_takes(long_us);
     for (int times = 0; times < 8; ++times) {  // until it has had all of its time
       heavy.send(times < 7 ? std::string(find_pen) : insert_another());
       light.send(find_ink);

@@ -58,8 +58,8 @@ class MiddlingTest : public TurnLoopTest {
   /// A turn in which the light one is answered at once, whoever asks beside.
   void turn_with(TestClient& light) {
     light.send(find_ink);
-    take(0);
-    engine_.on_next_request([this] { take(middling_us); });
+    each_takes(0);
+    engine_.on_next_request([this] { each_takes(middling_us); });
     turn();
     EXPECT_EQ(light.received(), ink);
   }
@@ -69,13 +69,13 @@ class MiddlingTest : public TurnLoopTest {
 
 TEST_F(MiddlingTest, is_who_asks_what_takes_so_long_turn_for_turn) {
   TestClient client = connect_with_items();
-  take(middling_us);
+  each_takes(middling_us);
   for (int turns = 0; turns < 4; ++turns) {
     EXPECT_EQ(ask(client, find_pen), pen);
   }
   EXPECT_TRUE(connection(0).is_middling());
   EXPECT_FALSE(connection(0).takes_long());
-  take(0);
+  each_takes(0);
   for (int turns = 0; turns < 20; ++turns) {
     EXPECT_EQ(ask(client, find_pen, 3), pen);
   }
@@ -84,14 +84,14 @@ TEST_F(MiddlingTest, is_who_asks_what_takes_so_long_turn_for_turn) {
 
 TEST_F(MiddlingTest, is_not_whose_one_request_took_longer_than_all_others) {
   TestClient client = connect_known();
-  take(5000);
+  each_takes(5000);
   EXPECT_EQ(ask(client, find_pen), pen);
   EXPECT_FALSE(connection(0).is_middling());
 }
 
 TEST_F(MiddlingTest, is_not_who_writes_as_quickly_as_writers_do) {
   TestClient client = connect_with_items();
-  take(middling_us);
+  each_takes(middling_us);
   for (int turns = 0; turns < 20; ++turns) {
     EXPECT_NE(ask(client, change_pen), "");
   }
@@ -141,7 +141,7 @@ TEST_F(MiddlingTest, do_not_wait_while_no_light_one_has_anything_to_execute) {
 TEST_F(MiddlingTest, never_wait_where_no_light_one_comes) {
   std::deque<TestClient> middling = connect_middling(20);
   let_light_ones_be_forgotten();
-  take(middling_us);
+  each_takes(middling_us);
   for (int turns = 0; turns < 10; ++turns) {
     all_ask(middling);
     turn();
@@ -194,8 +194,8 @@ TEST_F(MiddlingTest, who_had_much_time_before_others_came_does_not_wait_until_th
     connection(0).note_walk(1'000'000);
     heavy.send(find_pen);
     light.send(find_ink);
-    take(0);
-    engine_.on_next_request([this, us] { take(us); });
+    each_takes(0);
+    engine_.on_next_request([this, us] { each_takes(us); });
     clock_.advance_us(limits::heavy_credit_us);
     turn();
     EXPECT_EQ(light.received(), ink);

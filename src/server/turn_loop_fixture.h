@@ -65,10 +65,10 @@ class TurnLoopTest : public testing::Test {
   }
 
   /// From now on each request takes so long.
-  void take(uint64_t us) {
+  void each_takes(uint64_t us) {
     engine_.on_next_request([this, us] {
       clock_.advance_us(us);
-      take(us);
+      each_takes(us);
     });
   }
   [[nodiscard]] ClientConnection& connection(size_t number) { return *loop_->connections().all()[number]; }
