@@ -146,4 +146,23 @@ class Rights {
   Checked checked_;
 };
 
+/// The THD acts as an account no more when the scope ends, also where memory was refused, unless `stay` was
+/// called.
+class LeavesAccount {
+ public:
+  explicit LeavesAccount(Rights& rights) : rights_(&rights) {}
+  ~LeavesAccount() {
+    if (rights_ != nullptr) {
+      rights_->leave();
+    }
+  }
+  LeavesAccount(const LeavesAccount&) = delete;
+  LeavesAccount& operator=(const LeavesAccount&) = delete;
+
+  void stay() { rights_ = nullptr; }
+
+ private:
+  Rights* rights_;
+};
+
 }  // namespace rowsocket::mariadb

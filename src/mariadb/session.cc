@@ -142,9 +142,11 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
   const bool alone = !transaction_.is_under_way();
   begin_transaction();
   BoundSelection::Side* side = nullptr;
-  error = rights_.become(description.account);
-  Begin begin = error.ok() ? make_ready(*found, Intent::read, side, error) : Begin::failed;
-  rights_.leave();
+  Begin begin = Begin::failed;
+  if (error = rights_.become(description.account); error.ok()) {
+    const LeavesAccount afterwards(rights_);
+    begin = make_ready(*found, Intent::read, side, error);
+  }
   if (alone) {
     end_transaction();  // nothing was begun in the engine
   }

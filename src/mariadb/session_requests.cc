@@ -59,15 +59,10 @@ Begin Session::begin_any_request(engine::Selection& selection, const engine::Use
   if (error = rights_.become(selection.description().account); !error.ok()) {
     return Begin::failed;
   }
-  Begin begin = Begin::failed;
-  try {
-    begin = begin_as_account(selection, use, cursor, error);
-  } catch (...) {
-    rights_.leave();
-    throw;
-  }
-  if (begin != Begin::ready) {
-    rights_.leave();
+  LeavesAccount unless_ready(rights_);
+  const Begin begin = begin_as_account(selection, use, cursor, error);
+  if (begin == Begin::ready) {
+    unless_ready.stay();
   }
   return begin == Begin::failed && is_interrupted_by_cluster() ? Begin::wait : begin;
 }

@@ -42,8 +42,8 @@ Begin Session::begin_any_group(std::span<const GroupMember> members, size_t& fai
       return Begin::failed;
     }
   }
+  const LeavesAccount afterwards(rights_);
   const Begin begin = begin_group_as_account(members, failed_member, error);
-  rights_.leave();
   return begin == Begin::failed && is_interrupted_by_cluster() ? Begin::wait : begin;
 }
 

@@ -222,7 +222,10 @@ bool Logins::take_work(Work& work) {
 
 bool Logins::add(const std::shared_ptr<Login>& login) {
   const MutexLock lock(mutex_);
-  if (is_stopped_ || !queue_.add(login->party(), login->user(), login, clock_.now_ms())) {
+  if (is_stopped_) {
+    return true;  // as those that wait: nobody tries it, and its connection ends with the server
+  }
+  if (!queue_.add(login->party(), login->user(), login, clock_.now_ms())) {
     counters_.add(Counter::logins_untried);
     return false;
   }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pymysql
 import pytest
 
-from support.mariadb import Database, RowSocketServer, Start
+from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import RawConnection
 
 Seen = dict[str, str] | int
@@ -41,7 +41,12 @@ CHOSEN = {
     "TIME_ZONE": "+03:00",
 }
 """Another value of settings that have no next one."""
-NO_OTHER_VALUE = {"ENFORCE_STORAGE_ENGINE", "INNODB_FT_USER_STOPWORD_TABLE", "INNODB_TMPDIR", "STORAGE_ENGINE"}
+NO_OTHER_VALUE = {
+    "ENFORCE_STORAGE_ENGINE",
+    "INNODB_FT_USER_STOPWORD_TABLE",
+    "INNODB_TMPDIR",
+    "STORAGE_ENGINE",
+}
 NOT_FOR_ALL = {"MAX_USER_CONNECTIONS", "SQL_LOG_BIN", "TCP_NODELAY", "WSREP_ON"}
 NOT_FOR_ALL |= {"WSREP_TRX_FRAGMENT_SIZE", "WSREP_TRX_FRAGMENT_UNIT", "SYSTEM_VERSIONING_ASOF"}
 """Which no server, or only one in a cluster, can set for all sessions that begin."""
@@ -142,7 +147,7 @@ class Sessions:
 @pytest.fixture
 def sessions(start: Start) -> Iterator[Sessions]:
     """One session for all writes: no other begins with the settings of now."""
-    options = {
+    options: Options = {
         "binlog-format": "ROW",
         "loose-rowsocket-threads-write": 1,
         "loose-rowsocket-threads-max": 0,
@@ -166,7 +171,10 @@ def test_a_request_has_each_setting_as_a_new_session_of_sql_has_it(sessions: Ses
 
 
 def test_no_setting_that_a_trigger_changes_is_there_for_the_next_request(sessions: Sessions) -> None:
-    of_the_server = {"MAX_RELAY_LOG_SIZE", "SQL_SLAVE_SKIP_COUNTER"}  # those of a replica's connection, for all sessions
+    of_the_server = {
+        "MAX_RELAY_LOG_SIZE",
+        "SQL_SLAVE_SKIP_COUNTER",
+    }  # those of a replica's connection, for all sessions
     server = sessions.server
     server.sql("CREATE TABLE d.changes (id INT AUTO_INCREMENT PRIMARY KEY)")
     assert sessions.client.ask(b"P\t2\td\tchanges\t\tid") == b"0\t1"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.catalogue import ROWS_OF_A_PLACE, TABLES, Request, Tables, as_of_any_place, open_all, requests
+from support.catalogue import ROWS_OF_A_PLACE, TABLES, Tables
+from support.catalogue_requests import Request, as_of_any_place, open_all, requests
 from support.mariadb import Options, RowSocketServer
 from support.raw import RawConnection
 from support.soak import Soak
@@ -130,7 +131,7 @@ def test_a_trigger_sees_a_session_that_has_just_begun(
     with contextlib.closing(one_thread.connect(DATABASE)) as session, session.cursor() as cursor:
         cursor.execute("SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 0")  # as the page says
         cursor.execute("SELECT 1")  # no rows of a statement before
-        cursor.execute(f"INSERT INTO seeing VALUES ({places[0] * ROWS_OF_A_PLACE + 15}, 3, 'q')")
+        cursor.execute(f"INSERT INTO seeing (id, n, s) VALUES ({places[0] * ROWS_OF_A_PLACE + 15}, 3, 'q')")
         session.commit()
     (rows,) = tables.rows(places)
     assert alone[DOORS[0], "seeing insert"].rows == rows
