@@ -9,7 +9,9 @@ do: the same as alone.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from support.mariadb import MariaDB
@@ -271,6 +273,31 @@ TABLES = (
         _simple(1, "m"),
         indexes=("PRIMARY", "by_n"),
     ),
+    Table(
+        "rocks",
+        "CREATE TABLE {t} (id INT PRIMARY KEY, n INT, s VARCHAR(20), KEY by_n (n, id))"
+        " ENGINE=ROCKSDB CHARSET=latin1 COLLATE=latin1_bin",
+        "id,n,s",
+        _simple(1, "r"),
+        indexes=("PRIMARY", "by_n"),
+    ),
+    Table(
+        "past",
+        "CREATE TABLE {t} (id INT PRIMARY KEY, n INT, s VARCHAR(20), v INT AS (n + id) VIRTUAL,"
+        " KEY by_v (v, id)) WITH SYSTEM VERSIONING"
+        " PARTITION BY SYSTEM_TIME (PARTITION old HISTORY, PARTITION now CURRENT)",
+        "id,n,s",
+        _simple(1, "p"),
+    ),
+    Table(
+        "wide",
+        "CREATE TABLE {t} (id BIGINT UNSIGNED, n DOUBLE, s VARCHAR(20) COLLATE utf8mb4_german2_ci,"
+        " PRIMARY KEY (id DESC), UNIQUE KEY by_s (s(4), id))",
+        "id,n,s",
+        ((10, 0.5, "Äpfel"), (20, 1, "apfelbaum"), (30, 1e300, "AEPF")),
+        ("CREATE TRIGGER {t}_i AFTER INSERT ON {t} FOR EACH ROW SET @seen = CONCAT(NEW.s, @seen)",),
+        indexes=("PRIMARY", "by_s"),
+    ),
 )
 BY_NAME = {table.name: table for table in TABLES}
 _FIRST_PLACE = 10_000
@@ -329,6 +356,19 @@ class Tables:
                 place, number = divmod(int(row[0]), ROWS_OF_A_PLACE)  # type: ignore[call-overload]
                 found[place].append(f"{name} {number} {of_any_place(place, row[1:])}")
         return list(found.values())
+
+    @contextlib.contextmanager
+    def locked(self, places: list[int]) -> Iterator[None]:
+        """Another session has locked the rows of the places, in tables that have such locks."""
+        ids = [place * ROWS_OF_A_PLACE for place in places]
+        with contextlib.closing(self._server.connect(self.database)) as session, session.cursor() as cursor:
+            cursor.execute("BEGIN")
+            for table in ("plain", "parts", "logging", "parent", "rocks"):
+                for begins in ids:
+                    cursor.execute(
+                        f"SELECT 1 FROM {table} WHERE id BETWEEN {begins} AND {begins + 999} FOR UPDATE"
+                    )
+            yield
 
     def close(self) -> None:
         """Drop them."""

@@ -72,6 +72,14 @@ def _of_any_table() -> Iterator[Request]:
         yield _one("duplicate", name, "+", 3, "~10", *sample)
         yield _one("delete", name, "=", 1, "~10", 1, 0, "D")
         yield _one("rows", name, "++", 3, 2, "~12", *sample, "~10", *sample, "U", "2")
+        yield _one("ignore", name, "++", 3, 2, "~10", *sample, "~12", *sample, "I")
+        yield _one("replace", name, "++", 3, 2, "~10", *sample, "~12", *sample, "R")
+        yield _one("each", name, "++", 3, 3, "~12", *sample, "~10", *sample, "~13", *sample, "E")
+        yield _one("list", name, "=", 1, 0, 9, 0, "@", 0, 3, "~20", "~11", "~10")
+        yield _one("tell and update", name, "=", 1, "~20", 1, 0, "C", "n,s", "U?", *sample)
+        yield _one("update and tell", name, "=", 1, "~10", 1, 0, "C", "n", "U!", sample[0])
+        yield _one("nothing", name, "=", 1, "~11", 1, 0, "D")
+        yield _one("add", name, "=", 1, "~10", 1, 0, "C", "n", "+", 1)
 
 
 def _of_some() -> Iterator[Request]:
@@ -79,7 +87,6 @@ def _of_some() -> Iterator[Request]:
     yield _one("range", "plain", ">=", 1, "~10", 10, 0, *upto)
     yield _one("range down", "plain", "<=", 1, "~40", 2, 1, "T", ">", 1, "~1")
     yield _one("reverse", "plain", ">=", 1, "~10", 2, 0, *upto, "R")
-    yield _one("list", "plain", "=", 1, 0, 9, 0, "@", 0, 3, "~30", "~11", "~10")
     yield _one("keys", "plain", "=", 1, "~10", 9, 0, "@@", 2, "~20", "~10")
     yield _one("filter", "plain", ">=", 1, "~10", 9, 0, "F", ">", 0, 1, *upto)
     yield _one("while", "plain", ">=", 1, "~10", 9, 0, "W", "=", 0, 1, *upto)
@@ -110,7 +117,6 @@ def _of_some() -> Iterator[Request]:
     )
     yield _one("descending", "plain", ">=", 2, 3, "~40", 2, 0, "T", "<=", 2, 3, "~1", index="down")
     yield _one("update several", "plain", ">=", 1, "~10", 9, 0, *upto, "C", "n", "U", 8)
-    yield _one("add", "plain", "=", 1, "~10", 1, 0, "C", "n", "+", 5)
     yield _one("add and tell", "plain", "=", 1, "~10", 1, 0, "C", "n", "+!", 5)
     yield _one("subtract below zero", "plain", "=", 1, "~10", 1, 0, "C", "n", "-", 5)
     yield _one("tell and delete", "plain", ">=", 1, "~20", 2, 0, *upto, "D?")
@@ -118,9 +124,6 @@ def _of_some() -> Iterator[Request]:
     yield _one("move onto", "plain", "=", 1, "~10", 1, 0, "U", "~20")
     yield _one("too long", "plain", "+", 3, "~15", 1, "x" * 21)
     yield _one("too large", "plain", "=", 1, "~10", 1, 0, "C", "n", "+", 2147483647)
-    yield _one("ignore", "plain", "++", 3, 2, "~10", 7, "i", "~16", 7, "i", "I")
-    yield _one("replace", "plain", "++", 3, 2, "~10", 7, "r", "~16", 7, "r", "R")
-    yield _one("each", "plain", "++", 3, 3, "~16", 7, "e", "~10", 7, "e", "~17", 7, "e", "E")
     yield _one("add on duplicate", "plain", "++", 3, 2, "~10", 7, "a", "~18", 7, "a", "+", 1)
     yield _one("no such operator", "plain", "%", 1, "~10")
     yield _one("key too long", "plain", "=", 3, "~10", 1, 1)
@@ -202,7 +205,6 @@ def _of_some() -> Iterator[Request]:
     yield _one("by hash", "memory", "=", 1, "~20", 9, 0)
     yield _one("by tree", "memory", "=", 2, 1, "~20", 9, 0, index="by_n")
     yield _one("several of no transaction", "myisam", ">=", 1, "~10", 9, 0, *upto, "C", "n", "U", 9)
-    yield _one("each", "aria", "++", 3, 3, "~16", 7, "e", "~10", 7, "e", "~17", 7, "e", "E")
 
 
 def _groups() -> Iterator[Request]:
