@@ -194,17 +194,20 @@ def test_a_table_that_takes_numbers_from_a_sequence_is_written_to_in_a_group(
 def test_what_a_group_needs_of_its_transaction_ends_with_it(
     server: RowSocketServer, database: Database
 ) -> None:
-    """Several statements share a snapshot. Writes that need none lock no gaps between rows."""
+    """Several statements share a snapshot. Writes that need none lock no gaps between rows, also those that
+    come with the group."""
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, isolation VARCHAR(30))")
     database.sql(
         "CREATE TRIGGER notes BEFORE INSERT ON t FOR EACH ROW SET NEW.isolation = @@SESSION.tx_isolation"
     )
     with server.raw("write") as wire:
         assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
-        for requests in ((b"1\t+\t1\t1",), group(b"1\t+\t1\t2", b"1\t+\t1\t3"), (b"1\t+\t1\t4",)):
+        of_several = group(b"1\t+\t1\t2", b"1\t+\t1\t3")
+        for requests in ((b"1\t+\t1\t1",), (*of_several, b"1\t+\t1\t4"), (b"1\t+\t1\t5",)):
             assert wire.ask_all(*requests) == [OK] * len(requests)
     isolations = [row[0] for row in database.sql("SELECT isolation FROM t ORDER BY id")]
-    assert isolations == ["READ-COMMITTED", "REPEATABLE-READ", "REPEATABLE-READ", "READ-COMMITTED"]
+    in_group = ["REPEATABLE-READ"] * 2
+    assert isolations == ["READ-COMMITTED", *in_group, "READ-COMMITTED", "READ-COMMITTED"]
 
 
 def test_finds_in_a_table_with_values_of_the_session_and_in_one_of_aria_are_a_group(
