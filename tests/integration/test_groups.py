@@ -73,6 +73,25 @@ def test_one_failure_undoes_all_of_it_and_nothing_else(
     assert balances(database) == [100, 51, 5]
 
 
+@pytest.mark.parametrize("fails", [b"2\t+\t2\t1\t5", b"3\t+\t1\t0"], ids=["a duplicate", "a trigger"])
+def test_where_each_member_is_a_statement_a_failure_undoes_all_of_them_and_nothing_else(
+    accounts: RawConnection, database: Database, fails: bytes
+) -> None:
+    """A table with a trigger takes part."""
+    database.sql("CREATE TABLE checked (id INT PRIMARY KEY)")
+    database.sql("""
+        CREATE TRIGGER checks BEFORE INSERT ON checked FOR EACH ROW
+          IF NEW.id = 0 THEN SIGNAL SQLSTATE '45000'; END IF
+    """)
+    assert accounts.tokens("P", 3, database.name, "checked", "", "id") == [b"0", b"1"]
+    before, behind = b"1\t=\t1\t3\t1\t0\tU\t5", b"1\t=\t1\t2\t1\t0\t+\t1"
+    failing = group(b"2\t+\t2\t8\t8", b"3\t+\t1\t7", b"1\t=\t1\t1\t1\t0\tU\t0", fails)
+    replies = accounts.ask_all(before, *failing, behind)
+    assert (replies[0], replies[-2:]) == (b"0\t1\t1", [GROUP, b"0\t1\t1"])
+    assert balances(database) == [100, 51, 5]
+    assert database.sql("SELECT id FROM checked") == []
+
+
 def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(
     accounts: RawConnection, database: Database
 ) -> None:
