@@ -123,6 +123,11 @@ def test_an_account_that_is_not_there_is_warned_of(server: RowSocketServer, name
     assert f"there is no account {name}:" in warnings_of_setting(server, name)
 
 
+def test_an_account_of_all_hosts_is_not_that_of_one_host(server: RowSocketServer) -> None:
+    with account(server, "anywhere@'%'"):
+        assert "there is no account anywhere@localhost:" in warnings_of_setting(server, "anywhere@localhost")
+
+
 def test_an_account_that_is_there_is_not_warned_of(server: RowSocketServer) -> None:
     assert warnings_of_setting(server, "root@localhost") == "()"
 

@@ -13,7 +13,7 @@ import pytest
 
 import rowsocket
 from support.binlog import assert_binlog_equals_tables
-from support.gate import gate, wait_at_gate
+from support.gate import gate, open_ids, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
 
 CLIENTS = 8
@@ -436,9 +436,12 @@ def test_no_id_left_is_told_at_once(server: RowSocketServer, database: Database)
         "CREATE TABLE t (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT)"
         " AUTO_INCREMENT = 18446744073709551615"
     )
+    database.sql("CREATE TABLE source (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER adds AFTER INSERT ON source FOR EACH ROW INSERT INTO t (v) VALUES (NEW.id)")
     with server.raw("write") as wire:
-        wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tv")
+        open_ids(wire, database, (1, "t", "v"), (2, "source", "id"))
         assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
+        assert wire.ask(b"2\t+\t1\t5") == b"1\t1\t1467"
 
 
 def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> None:

@@ -62,6 +62,15 @@ def test_check_constraint_checks(server_of_one: RowSocketServer, rows: Rows) -> 
     rows.insert([2, 100])
 
 
+def test_a_setting_holds_for_the_first_request_behind_an_opening(
+    server_of_one: RowSocketServer, writing: Connection
+) -> None:
+    opened = writing.open_index("d", "t", "id,n")
+    server_of_one.sql("SET GLOBAL check_constraint_checks = 0")
+    opened.insert([1, 100])
+    assert server_of_one.sql("SELECT id, n FROM d.t") == [(1, 100)]
+
+
 def test_time_zone(server_of_one: RowSocketServer, rows: Rows) -> None:
     for row_id, zone in ((2, "+00:00"), (3, "+02:00")):
         server_of_one.sql("SET GLOBAL time_zone = %s", [zone])

@@ -73,6 +73,25 @@ def test_one_failure_undoes_all_of_it_and_nothing_else(
     assert balances(database) == [100, 51, 5]
 
 
+@pytest.mark.parametrize("fails", [b"2\t+\t2\t1\t5", b"3\t+\t1\t0"], ids=["a duplicate", "a trigger"])
+def test_where_each_member_is_a_statement_a_failure_undoes_all_of_them_and_nothing_else(
+    accounts: RawConnection, database: Database, fails: bytes
+) -> None:
+    """A table with a trigger takes part."""
+    database.sql("CREATE TABLE checked (id INT PRIMARY KEY)")
+    database.sql("""
+        CREATE TRIGGER checks BEFORE INSERT ON checked FOR EACH ROW
+          IF NEW.id = 0 THEN SIGNAL SQLSTATE '45000'; END IF
+    """)
+    assert accounts.tokens("P", 3, database.name, "checked", "", "id") == [b"0", b"1"]
+    before, behind = b"1\t=\t1\t3\t1\t0\tU\t5", b"1\t=\t1\t2\t1\t0\t+\t1"
+    failing = group(b"2\t+\t2\t8\t8", b"3\t+\t1\t7", b"1\t=\t1\t1\t1\t0\tU\t0", fails)
+    replies = accounts.ask_all(before, *failing, behind)
+    assert (replies[0], replies[-2:]) == (b"0\t1\t1", [GROUP, b"0\t1\t1"])
+    assert balances(database) == [100, 51, 5]
+    assert database.sql("SELECT id FROM checked") == []
+
+
 def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(
     accounts: RawConnection, database: Database
 ) -> None:
@@ -194,17 +213,20 @@ def test_a_table_that_takes_numbers_from_a_sequence_is_written_to_in_a_group(
 def test_what_a_group_needs_of_its_transaction_ends_with_it(
     server: RowSocketServer, database: Database
 ) -> None:
-    """Several statements share a snapshot. Writes that need none lock no gaps between rows."""
+    """Several statements share a snapshot. Writes that need none lock no gaps between rows, also those that
+    come with the group."""
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, isolation VARCHAR(30))")
     database.sql(
         "CREATE TRIGGER notes BEFORE INSERT ON t FOR EACH ROW SET NEW.isolation = @@SESSION.tx_isolation"
     )
     with server.raw("write") as wire:
         assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
-        for requests in ((b"1\t+\t1\t1",), group(b"1\t+\t1\t2", b"1\t+\t1\t3"), (b"1\t+\t1\t4",)):
+        of_several = group(b"1\t+\t1\t2", b"1\t+\t1\t3")
+        for requests in ((b"1\t+\t1\t1",), (*of_several, b"1\t+\t1\t4"), (b"1\t+\t1\t5",)):
             assert wire.ask_all(*requests) == [OK] * len(requests)
     isolations = [row[0] for row in database.sql("SELECT isolation FROM t ORDER BY id")]
-    assert isolations == ["READ-COMMITTED", "REPEATABLE-READ", "REPEATABLE-READ", "READ-COMMITTED"]
+    in_group = ["REPEATABLE-READ"] * 2
+    assert isolations == ["READ-COMMITTED", *in_group, "READ-COMMITTED", "READ-COMMITTED"]
 
 
 def test_finds_in_a_table_with_values_of_the_session_and_in_one_of_aria_are_a_group(

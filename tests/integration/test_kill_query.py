@@ -32,11 +32,22 @@ def test_requests_behind_the_one_that_was_killed_are_done(start: Start, how: str
 
 
 @pytest.mark.parametrize("how", ["KILL QUERY", "KILL SOFT QUERY"])
-def test_a_kill_that_came_between_two_requests_is_not_meant_for_the_next_one(start: Start, how: str) -> None:
+@pytest.mark.parametrize("before", [b"1\t+\t1\t1", b"2\t++\t1\t2\t8\t9\tE"], ids=["a row", "rows that stay"])
+def test_a_kill_that_came_between_two_requests_is_not_meant_for_the_next_one(
+    start: Start, how: str, before: bytes
+) -> None:
+    """Rows that stay are committed one by one, and a KILL between two of them is for the request. A trigger
+    of theirs writes to InnoDB."""
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
-    with_gated_table(Database(server, "app"))
+    database = Database(server, "app")
+    database.script("""
+        CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE log (id INT);
+        CREATE TABLE stays (id INT PRIMARY KEY) ENGINE=MyISAM;
+        CREATE TRIGGER logs AFTER INSERT ON stays FOR EACH ROW INSERT INTO log VALUES (NEW.id)""")
     with server.raw("write") as client:
-        assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"1\t+\t1\t1") == [b"0\t1"] * 2
+        replies = client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tstays\t\tid", before)
+        assert [reply[:2] for reply in replies] == [b"0\t"] * 3
         kill_all(server, how)
         assert client.ask(b"1\t+\t1\t2") == b"0\t1"
 

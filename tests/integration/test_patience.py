@@ -224,9 +224,15 @@ def test_who_has_waited_for_a_row_in_vain_saves_the_others_their_waits(start: St
     assert 1 <= waits <= clients_count / 2
 
 
-def test_where_a_trigger_has_run_a_row_is_waited_for_as_shortly_as_before(start: Start) -> None:
+@pytest.mark.parametrize(
+    "before", [b"2\t+\t1\t1", b"3\t++\t1\t2\t1\t2\tE"], ids=["a trigger", "rows that stay"]
+)
+def test_behind_requests_of_all_kinds_a_row_is_waited_for_as_shortly_as_before(
+    start: Start, before: bytes
+) -> None:
     """What a trigger may have set is set again as the server has it, but for how long rows are waited for in
-    place. Without stand-ins, all clients of the worker would wait for that long."""
+    place. Rows that stay wait as long as they may, and those of others that come with them do not. Without
+    stand-ins, all clients of the worker would wait for that long."""
     options = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0, "innodb-lock-wait-timeout": 1000}
     server = start(RowSocketServer, options)
     database = Database(server, "app")
@@ -234,16 +240,18 @@ def test_where_a_trigger_has_run_a_row_is_waited_for_as_shortly_as_before(start:
         """CREATE TABLE t (id INT PRIMARY KEY, n INT);
         INSERT INTO t VALUES (1, 0), (2, 0);
         CREATE TABLE with_trigger (id INT PRIMARY KEY);
-        CREATE TRIGGER runs BEFORE INSERT ON with_trigger FOR EACH ROW SET @ran = 1"""
+        CREATE TRIGGER runs BEFORE INSERT ON with_trigger FOR EACH ROW SET @ran = 1;
+        CREATE TABLE stays (id INT PRIMARY KEY) ENGINE=MyISAM;
+        CREATE TRIGGER adds BEFORE INSERT ON stays FOR EACH ROW INSERT INTO t VALUES (NEW.id + 10, 0)"""
     )
     with server.raw("write") as client, server.raw("write") as other, database.session() as holder:
-        open_ids(client, database, (1, "t", "n"), (2, "with_trigger", "id"))
+        open_ids(client, database, (1, "t", "n"), (2, "with_trigger", "id"), (3, "stays", "id"))
         open_ids(other, database, (1, "t", "n"))
-        assert client.ask(b"2\t+\t1\t1") == b"0\t1"
         holder.execute("BEGIN")
         holder.execute("SELECT * FROM t WHERE id = 1 FOR UPDATE")
-        client.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
+        client.send(before + b"\n1\t=\t1\t1\t1\t0\t+\t1\n")
         server.wait_until("it waits", lambda: server.counter("parked") == 1)
         assert other.ask(b"1\t=\t1\t2\t1\t0\t+\t1") == b"0\t1\t1"
         holder.execute("COMMIT")
+        assert client.line().startswith(b"0\t")
         assert client.line() == b"0\t1\t1"

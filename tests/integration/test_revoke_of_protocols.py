@@ -158,3 +158,14 @@ def test_nothing_that_began_after_a_revoke_is_served(
             assert max(asker.served_at) < taken_at
             under_way = [sent_at for sent_at in asker.denied_at if sent_at < began_at]
             assert len(under_way) <= DEPTH, "what was granted is not denied, whatever is flushed"
+
+
+def test_a_client_of_memcached_whose_account_is_gone_is_told_nothing(guarded: RespServer) -> None:
+    """Also where it asks for no table."""
+    with (
+        account(guarded, "loaded@localhost", f"IDENTIFIED BY '{PASSWORD}'"),
+        of_memcached(guarded).connection as wire,
+    ):
+        assert wire.ask(b"stats items\r") == b"END\r"
+        guarded.sql("DROP USER loaded@localhost")
+        assert wire.ask(b"stats items\r") == b"CLIENT_ERROR unauthenticated\r"

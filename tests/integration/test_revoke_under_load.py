@@ -14,6 +14,7 @@ import pytest
 
 from support.accounts import OK, PASSWORD, account, client
 from support.gate import gate, wait_at_gate, with_gated_table
+from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -121,4 +122,31 @@ def test_what_comes_in_the_middle_of_a_turn_is_served_as_its_account_may_by_then
             server.sql("REVOKE ALL ON d.* FROM app@localhost")
             second.send(b"1\t=\t1\t1\n")
         assert first.lines(2) == [OK, OK]
+        assert second.line() == b"1\t1\t1142"
+
+
+def test_what_joins_a_transaction_under_way_is_served_as_its_account_may_by_then(start: Start) -> None:
+    """A write of the transaction waits for a row meanwhile. (One that waits at the gate has a lock of its
+    own, and the transaction ends behind it.)"""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO t VALUES (1, 0), (2, 0)")
+    with (
+        account(server, "app@localhost", grants=["ALL ON *.*"]),
+        client(server, "app") as first,
+        client(server, "app") as second,
+        database.session() as holder,
+    ):
+        for connection in (first, second):
+            change = b"1\t=\t1\t2\t1\t0\t+\t1"  # who has written may join
+            assert connection.ask_all(b"P\t1\td\tt\t\tn", change) == [OK, b"0\t1\t1"]
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM t WHERE id = 1 FOR UPDATE")
+        first.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
+        wait_for_a_row_lock_wait(server)
+        server.sql("REVOKE ALL ON *.* FROM app@localhost")
+        second.send(b"1\t=\t1\t2\t1\t0\t+\t1\n")
+        holder.execute("COMMIT")
+        assert first.line() in (b"0\t1\t1", b"1\t1\t1142")  # the latter where it had to begin again
         assert second.line() == b"1\t1\t1142"

@@ -104,15 +104,16 @@ def test_requests_beside_one_that_goes_back_to_a_savepoint_are_done_in_rocksdb(s
     assert database.sql("SELECT id FROM plain") == [(1,), (2,)]
 
 
+@pytest.mark.parametrize("kind", ["OUTFILE", "DUMPFILE"])
 def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
-    server: RowSocketServer, database: Database
+    server: RowSocketServer, database: Database, kind: str
 ) -> None:
     """Behind the file it waits for a row in place: a second try would find the file."""
     file = server.folder / "written"
     database.sql("CREATE TABLE files (id INT PRIMARY KEY)")
     database.sql(f"""
         CREATE TRIGGER writes BEFORE INSERT ON files FOR EACH ROW BEGIN
-          SELECT NEW.id INTO OUTFILE '{file}';
+          SELECT NEW.id INTO {kind} '{file}';
           UPDATE counter SET n = n + 1;
         END
     """)
@@ -124,7 +125,7 @@ def test_a_file_that_a_trigger_writes_is_written_once_by_a_request_that_waits(
         wait_for_a_row_lock_wait(server)
         other.execute("COMMIT")
         assert client.line() == b"0\t1"
-    assert file.read_text() == "5\n"
+    assert file.read_text().strip() == "5"
     assert database.value("SELECT n FROM counter") == 1
 
 
@@ -160,3 +161,31 @@ def test_a_request_that_fails_by_itself_is_not_tried_again_and_again(
         assert client.ask(b"P\t1\tapp\tdraws\t\tid") == b"0\t1"
         assert client.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t1") == [b"0\t1", b"1\t1\t121"]
     assert database.value("SELECT NEXTVAL(drawn)") <= 1 + 2 + 1
+
+
+def test_of_a_request_whose_package_goes_back_to_a_savepoint_nothing_is_left(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The savepoint is in the first part of the package, which runs before the function that is called."""
+    database.sql("CREATE TABLE numbered (id INT PRIMARY KEY, n INT)")
+    database.sql("SET SESSION sql_mode = ORACLE")
+    database.sql("CREATE PACKAGE refuses AS FUNCTION it(n INT) RETURN INT; END")
+    database.sql(f"""
+        CREATE PACKAGE BODY refuses AS
+          FUNCTION it(n INT) RETURN INT AS BEGIN
+            IF n = {REFUSED_N} THEN SIGNAL SQLSTATE '45000'; END IF;
+            RETURN n;
+          END;
+        BEGIN
+          INSERT INTO log VALUES (0);
+          SAVEPOINT begun;
+        END
+    """)
+    database.sql("CREATE TRIGGER calls BEFORE INSERT ON numbered FOR EACH ROW :NEW.n := refuses.it(:NEW.n)")
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tnumbered\t\tid,n", b"P\t2\tapp\tplain\t\tid,n") == [b"0\t1"] * 2
+        replies = client.ask_all(b"2\t+\t2\t1\t1", INSERT % (1, REFUSED_N), b"2\t+\t2\t2\t2")
+    assert [reply[:1] for reply in replies] == [b"0", b"1", b"0"]
+    assert database.sql("SELECT n FROM log") == []
+    assert database.sql("SELECT id FROM plain") == [(1,), (2,)]
+    assert_binlog_equals_tables(server)

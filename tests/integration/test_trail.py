@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 
-from support.accounts import account, client
+from support.accounts import OK, account, client
 from support.logs import (
     ONE_OF_EACH,
     OPEN,
@@ -271,6 +271,35 @@ def test_what_sql_says_of_slow_statements_holds_for_requests(logged: RespServer)
         texts = [entry.text for entry in slow_requests(log)]
         assert int(logged.status("Slow_queries")["Slow_queries"]) >= slow_before + 2  # with the question
     assert [text.split("LIMIT ")[1].split(" ")[0] for text in texts[1:]] == ["50", "4"]
+
+
+HELD_S = 3
+
+
+def find_in_a_locked_table(logged: RespServer, id: int) -> None:
+    """It waits for so long."""
+    with logged.raw("read") as wire, contextlib.closing(logged.connect("d")) as session:
+        assert wire.ask(OPEN) == OK
+        with session.cursor() as holder:
+            holder.execute("LOCK TABLES t WRITE")
+            parked = logged.counter("parked")
+            wire.send(b"1\t=\t1\t%d\n" % id)
+            logged.wait_until("is parked", lambda: logged.counter("parked") > parked)
+            holder.execute(f"SELECT SLEEP({HELD_S})")
+            holder.execute("UNLOCK TABLES")
+        assert wire.line() == b"0\t3"
+
+
+def test_what_a_request_waits_for_its_table_is_told_and_makes_it_no_slow_one(logged: RespServer) -> None:
+    """It asks for the table again and again. The time counts from the first time on."""
+    log = slow_log(logged)
+    with switched(logged, slow_query_log=1):
+        with switched(logged, long_query_time=HELD_S - 1):
+            find_in_a_locked_table(logged, 1)
+        find_in_a_locked_table(logged, 2)
+    [entry] = [entry for entry in slow_requests(log) if "FIND d.t" in entry.text]
+    assert "= 2 " in entry.text
+    assert HELD_S <= entry.lock_s <= entry.query_s
 
 
 def test_a_killed_request_is_in_the_slow_log(logged: RespServer) -> None:

@@ -263,6 +263,40 @@ def test_a_variable_of_a_package_has_the_type_that_its_column_has_now(start: Sta
     assert database.sql("SELECT kept FROM t ORDER BY id") == [("abc",), ("abcdef",)]
 
 
+def test_a_package_whose_first_part_has_failed_begins_as_a_new_one(start: Start) -> None:
+    """An error of its handler leaves the handler behind. RESIGNAL would take it for the one it is in."""
+    server = start(RowSocketServer, TRUSTED_CODE)
+    database = Database(server, "app")
+    database.script("""
+        CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE chosen (n INT);
+        INSERT INTO chosen VALUES (0);
+        SET SESSION sql_mode = ORACLE;
+        CREATE PACKAGE begins AS FUNCTION same(n INT) RETURN INT; END""")
+    database.sql("""
+        CREATE PACKAGE BODY begins AS
+          way INT;
+          FUNCTION same(n INT) RETURN INT AS BEGIN RETURN n; END;
+        BEGIN
+          SELECT n INTO way FROM chosen;
+          IF way = 2 THEN RESIGNAL; END IF;
+          BEGIN
+            IF way = 1 THEN SIGNAL SQLSTATE '45000'; END IF;
+          EXCEPTION
+            WHEN OTHERS THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 5000;
+          END;
+        END
+    """)
+    database.sql("CREATE TRIGGER calls BEFORE INSERT ON t FOR EACH ROW :NEW.id := begins.same(:NEW.id)")
+    replies = []
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        for way in (1, 2, 1, 0):
+            database.sql(f"UPDATE chosen SET n = {way}")
+            replies.append(client.ask(b"1\t+\t1\t7"))
+    assert replies == [b"1\t1\t5000", b"1\t1\t1645", b"1\t1\t5000", b"0\t1"]
+
+
 def test_a_variable_waits_for_ddl_of_the_table_that_its_type_comes_from(start: Start) -> None:
     """A session that has locks is told at once that DDL has the table: the request is tried again."""
     server = start(RowSocketServer, {})

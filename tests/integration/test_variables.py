@@ -229,6 +229,7 @@ def test_secrets_are_not_shown_and_guard_new_connections(server: RowSocketServer
             server.raw("read") as connection,
         ):
             assert connection.ask(b"P\t1\ta\tb\t\tc") == b"3\t1\tunauth"
+    assert server.value("SELECT @@GLOBAL.rowsocket_secret_read") == ""
     with server.raw("read") as connection:
         assert connection.ask(b"P\t1\ta\tb\t\tc") == b"1\t1\topen_table"
 
