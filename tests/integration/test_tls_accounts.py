@@ -273,6 +273,18 @@ def test_a_quote_in_a_secret_hides_nothing_that_the_anonymous_account_requires(
         assert is_served(in_tls)
 
 
+@pytest.mark.parametrize(
+    "rule", ["WITH MAX_STATEMENT_TIME 5", "WITH MAX_USER_CONNECTIONS 9", "PASSWORD EXPIRE NEVER"]
+)
+def test_other_rules_of_the_anonymous_account_hide_nothing_that_it_requires(
+    guest: RowSocketServer, authority: Authority, rule: str
+) -> None:
+    guest.sql(f"ALTER USER guest@localhost REQUIRE SSL {rule}")
+    with guest.raw("write") as in_plain, guest.raw("write", authority.context()) as in_tls:
+        assert not is_served(in_plain)
+        assert is_served(in_tls)
+
+
 def test_who_is_not_let_in_may_log_in(guest: RowSocketServer) -> None:
     guest.sql("ALTER USER guest@localhost REQUIRE SSL")
     with account(guest, "app@localhost", grants=["SELECT ON d.t"]), guest.raw("write") as connection:
