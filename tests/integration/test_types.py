@@ -526,7 +526,6 @@ def test_what_is_no_base_table_is_refused(
     [
         ("mysql", "global_priv", "PRIMARY"),
         ("MYSQL", "db", "PRIMARY"),
-        ("#mysql50#mysql", "global_priv", "PRIMARY"),
         ("information_schema", "TABLES", "0"),
         ("INFORMATION_SCHEMA", "tables", "0"),
         ("performance_schema", "threads", "PRIMARY"),
