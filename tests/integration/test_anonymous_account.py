@@ -132,6 +132,13 @@ def test_an_account_that_is_there_is_not_warned_of(server: RowSocketServer) -> N
     assert warnings_of_setting(server, "root@localhost") == "()"
 
 
+def test_a_user_may_have_an_at_in_its_name(own: RowSocketServer, reader: RawConnection) -> None:
+    with account(own, "'app@home'@localhost", "ACCOUNT LOCK", ["INSERT ON d.t"]):
+        own.sql("SET GLOBAL rowsocket_anonymous_account = 'app@home@localhost'")
+        own.wait_until("is the other one", lambda: reader.ask(FIND) == DENIED)
+        assert reader.ask(b"0\t+\t1\t2") == OK
+
+
 @pytest.mark.parametrize("name", ["app@LOCALHOST", "'app'@'LocalHost'"])
 def test_the_case_of_the_host_is_as_in_sql(own: RowSocketServer, reader: RawConnection, name: str) -> None:
     own.sql("SET GLOBAL rowsocket_anonymous_account = ''")

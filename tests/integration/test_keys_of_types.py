@@ -263,3 +263,16 @@ def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(
     index = twins.index("id", "k")
     assert index.find("?") == [(b"2",)]
     assert index.find("ż") == []
+
+
+@pytest.mark.parametrize("charset", ["latin1", "ucs2", "utf8mb4"])
+def test_members_are_utf8_on_the_wire_whatever_the_column(make_twins: MakeTwins, charset: str) -> None:
+    twins = make_twins(
+        f"id INT PRIMARY KEY, e ENUM('grün', 'weiß') CHARACTER SET {charset},"
+        f" s SET('ä', 'ö') CHARACTER SET {charset}, KEY k (e, s)"
+    )
+    twins.index("id,e,s").insert([1, "weiß", "ä,ö"])
+    twins.sql("INSERT INTO twin VALUES (1, 'weiß', 'ä,ö')")
+    twins.assert_equal()
+    row = ("weiß".encode(), "ä,ö".encode())
+    assert twins.index("e,s", "k").find(["weiß", "ä,ö"]) == [row]

@@ -12,6 +12,7 @@ import pytest
 
 import rowsocket
 from rowsocket import BytesRow, Comparison, Connection, Filter, Index, Operator, Value, While
+from support.mariadb import Database, RowSocketServer
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -122,6 +123,18 @@ def test_a_secondary_index_that_covers_the_columns_gives_the_same_rows(numbers: 
 
 
 # ── IN lists ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_find_that_the_index_does_not_cover_has_its_values_behind_one_that_it_covers(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY a (a))")
+    database.sql("INSERT INTO t VALUES (1, 5, 50), (2, 6, 60)")
+    with server.raw("read") as connection:
+        for number, columns in enumerate(("a", "b")):
+            assert connection.tokens("P", number, database.name, "t", "a", columns) == [b"0", b"1"]
+        replies = connection.ask_all(b"0\t=\t1\t5", b"1\t=\t1\t5", b"0\t=\t1\t6", b"1\t=\t1\t6")
+    assert replies == [b"0\t1\t5", b"0\t1\t50", b"0\t1\t6", b"0\t1\t60"]
 
 
 def test_in_gives_every_row_of_each_value_in_turn(numbers: Twins) -> None:
@@ -251,6 +264,17 @@ def test_bits_are_compared_as_numbers(make_twins: MakeTwins, engine: str) -> Non
         expected = twins.sql(f"SELECT id FROM t WHERE {condition} ORDER BY id", *parameters)
         value = number.to_bytes(2, "big")
         assert index.find(0, ">=", limit=None, filters=[Filter("v", comparison, value)]) == expected
+
+
+def test_a_filter_over_a_virtual_column_is_decided_by_its_own_row(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Also where nobody asks for the column that it is computed from."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, b INT, v INT AS (b * 2) VIRTUAL)")
+    database.sql("INSERT INTO t (id, b) VALUES (1, 7), (2, 5), (3, 7)")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "id", "v") == [b"0", b"1"]
+        assert connection.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, 14) == [b"0", b"1", b"1", b"3"]
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)

@@ -514,6 +514,16 @@ def test_partitions_are_merged_by_a_virtual_column_behind_an_equal_one(
         assert connection.tokens(1, "=", 1, 1, 99, 0, "W", "<", 0, 4)[2:] == [b"0", b"1", b"2", b"3"]
 
 
+def test_partitions_are_not_walked_downwards_by_a_virtual_column_before_a_stored_one(
+    server: RowSocketServer, virtually_ordered: Database
+) -> None:
+    virtually_ordered.sql("ALTER TABLE t ADD KEY first (v, b)")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, virtually_ordered.name, "t", "first", "v") == [b"0", b"1"]
+        assert connection.tokens(1, "<=", 1, 5, 99, 0) == [b"2", b"1", b"op"]
+        assert connection.tokens(1, ">=", 1, 6, 99, 0) == [b"0", b"1", b"6", b"7", b"8"]
+
+
 @pytest.mark.parametrize("charset", ["ucs2", "utf32"])
 def test_rows_that_an_index_of_aria_has_out_of_order_are_left_alone(
     server: RowSocketServer, database: Database, charset: str

@@ -111,6 +111,20 @@ def test_pairs_of_an_mset_are_of_any_key(resp_server: RespServer, resp: RespConn
     assert resp_server.value("SELECT COUNT(*) FROM app.pairs") == len(last)
 
 
+@pytest.mark.parametrize(("direction", "order"), [("ASC", "abc"), ("DESC", "cba")])
+def test_an_mset_writes_its_rows_in_the_order_of_their_index(
+    resp_server: RespServer, resp: RespConnection, direction: str, order: str
+) -> None:
+    """So two of them lock their rows in one order, and neither waits for the other."""
+    resp_server.sql(
+        "CREATE OR REPLACE TABLE app.numbered (k VARCHAR(9), v INT, n INT AUTO_INCREMENT UNIQUE,"
+        f" PRIMARY KEY (k {direction}))"
+    )
+    resp_server.contain("numbered", "app.numbered", flags="0", cas=None, expires=None)
+    assert resp.command("MSET", "@@numbered.b", 1, "@@numbered.a", 2, "@@numbered.c", 3) == b"+OK\r\n"
+    assert resp_server.value("SELECT GROUP_CONCAT(k ORDER BY n SEPARATOR '') FROM app.numbered") == order
+
+
 @pytest.mark.parametrize(
     ("kind", "there", "near"),
     [
