@@ -137,6 +137,14 @@ def test_a_join_refuses_what_is_no_text_of_the_column(probe: Probe) -> None:
     assert probe.value() == "a"
 
 
+def test_a_join_drops_nothing_but_the_spaces_behind_a_char(probe: Probe) -> None:
+    probe.make("v CHAR(3)", "'ab'")
+    assert probe.change("append 0=\t\t") == "error sql 1406"
+    assert probe.change("append 0=c") == "changed|abc"
+    assert probe.change("append 0=\t") == "error sql 1406"
+    assert probe.change("append 0= ") == "changed|abc"
+
+
 @pytest.mark.parametrize("type", ["INT", "DECIMAL(5,2)", "DATE", "ENUM('a')", "BIT(4)", "UUID"])
 def test_only_texts_are_joined(probe: Probe, type: str) -> None:
     probe.make(f"v {type}", "NULL")
