@@ -15,6 +15,7 @@ import rowsocket
 from support.binlog import assert_binlog_equals_tables
 from support.gate import gate, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
+from support.twins import Twins
 
 CLIENTS = 8
 INSERTS = 200
@@ -439,6 +440,23 @@ def test_no_id_left_is_told_at_once(server: RowSocketServer, database: Database)
     with server.raw("write") as wire:
         wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tv")
         assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
+
+
+@pytest.mark.parametrize("id", [None, "0"])
+def test_a_row_that_has_the_id_that_is_made_for_a_replacement_stays(
+    make_twins: Callable[..., Twins], id: str | None
+) -> None:
+    """A cascade has given it that id, which InnoDB does not notice. SQL leaves the row, too."""
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT")
+    for table in ("t", "twin"):
+        twins.sql(f"CREATE TABLE of_{table} (id INT PRIMARY KEY)")
+        twins.sql(f"INSERT INTO of_{table} VALUES (1), (2)")
+        twins.sql(f"ALTER TABLE {table} ADD FOREIGN KEY (id) REFERENCES of_{table} (id) ON UPDATE CASCADE")
+        twins.sql(f"INSERT INTO {table} (v) VALUES (1), (2)")
+        twins.sql(f"UPDATE of_{table} SET id = 3 WHERE id = 2")
+    with twins.unchanged(), pytest.raises(rowsocket.DuplicateKey):
+        twins.index("id,v").replace([id, 5])
+    assert twins.sql_error("REPLACE INTO twin VALUES (%s, 5)", id) == 1062
 
 
 def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> None:
