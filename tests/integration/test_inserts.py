@@ -299,6 +299,25 @@ def test_a_trigger_sees_what_is_generated_of_the_row_in_the_way(
     assert twins.sql(logged, "t") == twins.sql(logged, "twin") == [(b"of one",)]
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+@pytest.mark.parametrize("clause", [["R"], ["U", "1"]], ids=["replace", "upsert"])
+def test_an_index_over_a_generated_text_follows_the_row_in_the_way(
+    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str]
+) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, v TEXT, w TEXT AS (CONCAT('of ', v)) VIRTUAL, KEY by_w (w(20))", f"ENGINE={engine}"
+    )
+    in_both(twins, "INSERT INTO {} (id, v) VALUES (1, 'one'), (2, 'two')")
+    opened(wire, twins, "id,v")
+    for new in ("new", "newer than one"):
+        assert outcomes(wire.tokens(1, "++", 2, 1, 1, new, *clause)) == [b"2"]
+        [checked] = twins.sql("CHECK TABLE t EXTENDED")
+        assert checked[3] == b"OK"
+        for word, found in (("one", []), (new, [(b"1",)]), ("two", [(b"2",)])):
+            where = "FORCE INDEX (by_w) WHERE w = %s"
+            assert twins.sql(f"SELECT id FROM t {where}", f"of {word}") == found
+
+
 def test_columns_of_the_request_take_the_place_of_the_opened_ones(
     make_twins: MakeTwins, wire: RawConnection
 ) -> None:
