@@ -305,7 +305,8 @@ def test_an_index_over_a_generated_text_follows_the_row_in_the_way(
     make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str]
 ) -> None:
     twins = make_twins(
-        "id INT PRIMARY KEY, v TEXT, w TEXT AS (CONCAT('of ', v)) VIRTUAL, KEY by_w (w(20))", f"ENGINE={engine}"
+        "id INT PRIMARY KEY, v TEXT, w TEXT AS (CONCAT('of ', v)) VIRTUAL, KEY by_w (w(20))",
+        f"ENGINE={engine}",
     )
     in_both(twins, "INSERT INTO {} (id, v) VALUES (1, 'one'), (2, 'two')")
     opened(wire, twins, "id,v")
@@ -316,6 +317,22 @@ def test_an_index_over_a_generated_text_follows_the_row_in_the_way(
         for word, found in (("one", []), (new, [(b"1",)]), ("two", [(b"2",)])):
             where = "FORCE INDEX (by_w) WHERE w = %s"
             assert twins.sql(f"SELECT id FROM t {where}", f"of {word}") == found
+
+
+@pytest.mark.parametrize(
+    "clause", [[], ["I"], ["R"], ["U", "1"]], ids=["insert", "ignore", "replace", "upsert"]
+)
+def test_generated_columns_are_of_what_a_trigger_has_set(
+    make_twins: MakeTwins, wire: RawConnection, clause: list[str]
+) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, n INT, s INT AS (n + 1) STORED, v INT AS (n + 2) VIRTUAL, KEY by_v (v)"
+    )
+    in_both(twins, "CREATE TRIGGER {0}_sets BEFORE INSERT ON {0} FOR EACH ROW SET NEW.n = 10 * NEW.n")
+    assert outcomes(opened(wire, twins, "id,n").tokens(1, "++", 2, 2, 1, 5, 2, 6, *clause)) == [b"1", b"1"]
+    twins.sql("INSERT INTO twin (id, n) VALUES (1, 5), (2, 6)")
+    twins.assert_equal()
+    assert twins.sql("SELECT id FROM t FORCE INDEX (by_v) WHERE v = 62") == [(b"2",)]
 
 
 def test_columns_of_the_request_take_the_place_of_the_opened_ones(
