@@ -442,6 +442,21 @@ def test_no_id_left_is_told_at_once(server: RowSocketServer, database: Database)
         assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM", "Aria"])
+@pytest.mark.parametrize("clause", ["I", "U\t0", "E"])
+def test_an_id_that_a_row_did_not_need_is_no_longer_kept_behind_its_request(
+    server: RowSocketServer, database: Database, engine: str, clause: str
+) -> None:
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE) ENGINE={engine}")
+    database.sql("INSERT INTO t (v) VALUES (1)")
+    with server.raw("write") as wire:
+        assert wire.tokens("P", 1, database.name, "t", "", "v") == [b"0", b"1"]
+        assert wire.ask(b"1\t++\t1\t1\t1\t" + clause.encode()).startswith(b"0\t2\t")
+        database.sql("INSERT INTO t (v) VALUES (2)")
+        assert wire.ask(b"1\t++\t1\t2\t3\t4\t" + clause.encode()).startswith(b"0\t2\t1\t")
+    assert database.sql("SELECT v FROM t ORDER BY id") == [(1,), (2,), (3,), (4,)]
+
+
 @pytest.mark.parametrize("id", [None, "0"])
 def test_a_row_that_has_the_id_that_is_made_for_a_replacement_stays(
     make_twins: Callable[..., Twins], id: str | None
