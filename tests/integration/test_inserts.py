@@ -117,12 +117,28 @@ def test_ignore_is_about_duplicates_only(make_twins: MakeTwins, wire: RawConnect
         assert opened(wire, twins, "id,n").tokens(1, "++", 2, 1, 1, None, "I") == [b"1", b"1", b"1048"]
 
 
+def test_ignore_takes_no_row_against_a_check(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT CHECK (n > 0)")
+    with twins.unchanged():
+        assert opened(wire, twins, "id,n").tokens(1, "++", 2, 2, 1, 1, 2, 0, "I") == [b"1", b"1", b"4025"]
+
+
 def test_replace_deletes_every_row_in_the_way(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
     reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 2, 1, "b", 9, "z", "R")
     assert outcomes(reply) == [b"2", b"1"]
     twins.sql("REPLACE INTO twin (id, email) VALUES (1, 'b'), (9, 'z')")
+    twins.assert_equal()
+
+
+def test_a_replacement_of_two_rows_tells_the_id_that_was_made_for_it(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, a INT UNIQUE, b INT UNIQUE")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1, 1), (2, 2, 2)")
+    assert ids(opened(wire, twins, "a,b").tokens(1, "++", 2, 1, 1, 2, "R")) == [b"3"]
+    twins.sql("REPLACE INTO twin (a, b) VALUES (1, 2)")
     twins.assert_equal()
 
 
@@ -149,6 +165,17 @@ def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins,
         " ON DUPLICATE KEY UPDATE email = VALUES(email), n = n + VALUES(n)"
     )
     twins.assert_equal("id, email, n, seen IS NULL")
+
+
+def test_a_time_that_an_upsert_gives_and_does_not_set_is_that_of_the_change(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, n, seen) VALUES (1, 5, '2020-01-01')")
+    given = (1, 9, "2020-01-01 00:00:00")
+    assert outcomes(opened(wire, twins, "id,n,seen").tokens(1, "++", 3, 1, *given, "U", "1")) == [b"2"]
+    twins.sql("INSERT INTO twin (id, n, seen) VALUES (%s, %s, %s) ON DUPLICATE KEY UPDATE n = 9", *given)
+    twins.assert_equal("id, n, seen > '2021-01-01'")
 
 
 def test_an_upsert_may_cross_zero_as_in_sql(make_twins: MakeTwins) -> None:
