@@ -255,6 +255,16 @@ def test_an_insert_tells_columns_that_the_server_fills_in(probe: Probe) -> None:
     assert probe.insert(*change, columns=columns) == "inserted 2|ca|1|cag|text"
 
 
+@pytest.mark.parametrize("charset", ["latin1", "ucs2", "utf8mb4"])
+def test_a_row_that_is_there_is_joined_with_what_a_trigger_made_of_the_new_one(
+    probe: Probe, charset: str
+) -> None:
+    probe.make(f"v VARCHAR(9) CHARACTER SET {charset}", "'ä'")
+    probe.sql("CREATE TRIGGER adds BEFORE INSERT ON t FOR EACH ROW SET NEW.v = CONCAT(NEW.v, 'ö')")
+    change = ["insert change=1", "insert=ß", "on_duplicate append 1"]
+    assert probe.insert(*change) == "inserted 2|1|äßö"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("mismatch", ["skip", "stop", "refuse"])
 def test_a_row_that_is_there_is_changed_where_the_filters_match_it(
