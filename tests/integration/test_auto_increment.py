@@ -568,7 +568,7 @@ def test_behind_an_insert_null_is_no_id_for_a_row_that_is_there(
 
 
 def test_where_0_is_an_id_a_trigger_asks_for_a_number_by_null(start: Start) -> None:
-    """Also in the place of the id that the client gave."""
+    """Also in the place of the id that the client gave. So does a client where there is no trigger."""
     server = start(RowSocketServer, {"sql-mode": "NO_AUTO_VALUE_ON_ZERO"})
     database = Database(server, "d")
     for table in ("ours", "sqls"):
@@ -578,8 +578,10 @@ def test_where_0_is_an_id_a_trigger_asks_for_a_number_by_null(start: Start) -> N
             " SET NEW.id = IF(NEW.v = 1, NULL, NEW.id)"
         )
     database.sql("INSERT INTO sqls VALUES (5, 1), (0, 2)")
+    database.sql("CREATE TABLE plain (id INT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 7")
     with server.raw("write") as wire:
         assert wire.ask(b"P\t1\td\tours\t\tid,v") == b"0\t1"
         assert wire.ask_all(b"1\t+\t2\t5\t1", b"1\t+\t2\t0\t2") == [b"0\t1\t7", b"0\t1\t0"]
+        assert wire.ask_all(b"P\t2\td\tplain\t\tid", b"2\t+\t1\t\0") == [b"0\t1", b"0\t1\t7"]
     rows = database.sql("SELECT * FROM ours ORDER BY id")
     assert rows == database.sql("SELECT * FROM sqls ORDER BY id") == [(0, 2), (7, 1)]
