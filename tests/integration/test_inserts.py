@@ -178,6 +178,21 @@ def test_a_time_that_an_upsert_gives_and_does_not_set_is_that_of_the_change(
     twins.assert_equal("id, n, seen > '2021-01-01'")
 
 
+def test_a_time_that_a_request_sets_is_set_by_no_later_one(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, n, seen) VALUES (1, 5, '2020-01-01'), (2, 5, '2020-01-01')")
+    for number, columns in ((1, "seen"), (2, "n"), (3, "id,n,seen")):
+        assert wire.tokens("P", number, twins.database, "t", "", columns) == [b"0", b"1"]
+    sets, changes = b"1\t=\t1\t1\t1\t0\tU\t2020-02-02 00:00:00", b"2\t=\t1\t2\t1\t0\tU\t6"
+    assert wire.ask_all(sets, changes) == [b"0\t1\t1"] * 2
+    assert twins.rows("n, seen = '2020-02-02', seen > '2021-01-01'", "id") == [
+        (b"5", b"1", b"0"),
+        (b"6", b"0", b"1"),
+    ]
+
+
 def test_an_upsert_may_cross_zero_as_in_sql(make_twins: MakeTwins) -> None:
     """A decrement may not."""
     twins = make_twins("id INT PRIMARY KEY, n INT, d DECIMAL(5,2), f DOUBLE")
