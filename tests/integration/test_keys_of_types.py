@@ -300,3 +300,23 @@ def test_a_text_with_a_character_that_the_column_lacks_differs_from_all(
     with server.raw("read") as wire:
         assert wire.tokens("P", 1, twins.database, "t", "", "id", "v") == [b"0", b"1"]
         assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "!=", 0, "ż")[2:] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("last", "behind"),
+    [
+        ("FROM_UNIXTIME(2147483647.999999)", "2200-01-01"),
+        ("'2001-02-28 23:59:59.999999'", "2001-02-30"),
+    ],
+)
+def test_the_last_fraction_of_a_second_is_before_what_is_no_moment_behind_it(
+    make_twins: MakeTwins, server: RowSocketServer, last: str, behind: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v TIMESTAMP(6) NULL, KEY k (v)")
+    twins.sql(f"INSERT INTO t VALUES (1, {last})")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "k", "id") == [b"0", b"1"]
+        assert wire.tokens("P", 2, twins.database, "t", "", "id", "v") == [b"0", b"1"]
+        for op, found in (("<", [b"1"]), ("<=", [b"1"]), ("=", []), (">=", []), (">", [])):
+            assert wire.tokens(1, op, 1, behind, 9, 0)[2:] == found, op
+            assert wire.tokens(2, ">=", 1, 0, 9, 0, "F", op, 0, behind)[2:] == found, op
