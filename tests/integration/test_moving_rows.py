@@ -127,6 +127,19 @@ def test_changes_of_one_turn_each_move_the_rows_that_they_found(
     twins.assert_equal()
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM"])
+def test_a_row_that_a_list_names_twice_is_changed_once_where_that_moves_it(
+    make_twins: MakeTwins, server: RowSocketServer, engine: str
+) -> None:
+    """To another partition, so that it is no longer where the second one was collected."""
+    twins = make_twins("id INT, n INT, KEY k (id)", f"ENGINE={engine} PARTITION BY HASH (n) PARTITIONS 2")
+    twins.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
+    with server.raw("write") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "k", "n") == [b"0", b"1"]
+        assert wire.tokens(1, "=", 1, "", 9, 0, "@", 0, 3, 1, 1, 2, "+", 1) == [b"0", b"1", b"2"]
+    assert twins.rows() == [(b"1", b"11"), (b"2", b"21")]
+
+
 @pytest.mark.parametrize(
     "trigger", ["", "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.id = NEW.id"]
 )
