@@ -289,6 +289,9 @@ def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(
     index = twins.index("id", "k")
     assert index.find("?") == [(b"2",)]
     assert index.find("ż") == []
+    if type == "VARCHAR(9)":
+        assert index.starts_with("?") == [(b"2",)]
+        assert index.starts_with("ż") == []
 
 
 @pytest.mark.parametrize("type", ["VARCHAR(9)", "CHAR(9)", "TEXT"])
