@@ -189,3 +189,15 @@ def test_a_find_that_compares_as_sql_does_leaves_writes_as_strict_as_they_were(
         assert wire.ask_all(*requests) == [reply for refusal in refusals for reply in (b"0\t2", refusal)], (
             find
         )
+
+
+@pytest.mark.parametrize("column_type", ["INT", "DECIMAL(6,2)", "DOUBLE", "YEAR"])
+def test_an_empty_key_is_0_also_where_the_server_is_strict(
+    strict: tuple[Database, RawConnection], column_type: str
+) -> None:
+    database, wire = strict
+    database.sql(f"CREATE TABLE e (id INT PRIMARY KEY, v {column_type}, KEY v (v))")
+    database.sql("INSERT INTO e VALUES (1, 0), (2, 2001)")
+    assert wire.ask(b"P\t4\td\te\tv\tid\tv") == b"0\t1"
+    assert wire.ask(b"4\t=\t1\t\t9\t0") == b"0\t1\t1"
+    assert wire.ask(b"4\t>\t1\t\t9\t0") == b"0\t1\t2"
