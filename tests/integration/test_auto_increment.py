@@ -15,6 +15,7 @@ import rowsocket
 from support.binlog import assert_binlog_equals_tables
 from support.gate import gate, open_ids, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
+from support.twins import Twins
 
 CLIENTS = 8
 INSERTS = 200
@@ -444,6 +445,38 @@ def test_no_id_left_is_told_at_once(server: RowSocketServer, database: Database)
         assert wire.ask(b"2\t+\t1\t5") == b"1\t1\t1467"
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM", "Aria"])
+@pytest.mark.parametrize("clause", ["I", "U\t0", "E"])
+def test_an_id_that_a_row_did_not_need_is_no_longer_kept_behind_its_request(
+    server: RowSocketServer, database: Database, engine: str, clause: str
+) -> None:
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE) ENGINE={engine}")
+    database.sql("INSERT INTO t (v) VALUES (1)")
+    with server.raw("write") as wire:
+        assert wire.tokens("P", 1, database.name, "t", "", "v") == [b"0", b"1"]
+        assert wire.ask(b"1\t++\t1\t1\t1\t" + clause.encode()).startswith(b"0\t2\t")
+        database.sql("INSERT INTO t (v) VALUES (2)")
+        assert wire.ask(b"1\t++\t1\t2\t3\t4\t" + clause.encode()).startswith(b"0\t2\t1\t")
+    assert database.sql("SELECT v FROM t ORDER BY id") == [(1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("id", [None, "0"])
+def test_a_row_that_has_the_id_that_is_made_for_a_replacement_stays(
+    make_twins: Callable[..., Twins], id: str | None
+) -> None:
+    """A cascade has given it that id, which InnoDB does not notice. SQL leaves the row, too."""
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT")
+    for table in ("t", "twin"):
+        twins.sql(f"CREATE TABLE of_{table} (id INT PRIMARY KEY)")
+        twins.sql(f"INSERT INTO of_{table} VALUES (1), (2)")
+        twins.sql(f"ALTER TABLE {table} ADD FOREIGN KEY (id) REFERENCES of_{table} (id) ON UPDATE CASCADE")
+        twins.sql(f"INSERT INTO {table} (v) VALUES (1), (2)")
+        twins.sql(f"UPDATE of_{table} SET id = 3 WHERE id = 2")
+    with twins.unchanged(), pytest.raises(rowsocket.DuplicateKey):
+        twins.index("id,v").replace([id, 5])
+    assert twins.sql_error("REPLACE INTO twin VALUES (%s, 5)", id) == 1062
+
+
 def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> None:
     server = start(RowSocketServer, {"innodb-autoinc-lock-mode": 1})
     database = numbered(server)
@@ -538,7 +571,7 @@ def test_behind_an_insert_null_is_no_id_for_a_row_that_is_there(
 
 
 def test_where_0_is_an_id_a_trigger_asks_for_a_number_by_null(start: Start) -> None:
-    """Also in the place of the id that the client gave."""
+    """Also in the place of the id that the client gave. So does a client where there is no trigger."""
     server = start(RowSocketServer, {"sql-mode": "NO_AUTO_VALUE_ON_ZERO"})
     database = Database(server, "d")
     for table in ("ours", "sqls"):
@@ -548,8 +581,10 @@ def test_where_0_is_an_id_a_trigger_asks_for_a_number_by_null(start: Start) -> N
             " SET NEW.id = IF(NEW.v = 1, NULL, NEW.id)"
         )
     database.sql("INSERT INTO sqls VALUES (5, 1), (0, 2)")
+    database.sql("CREATE TABLE plain (id INT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 7")
     with server.raw("write") as wire:
         assert wire.ask(b"P\t1\td\tours\t\tid,v") == b"0\t1"
         assert wire.ask_all(b"1\t+\t2\t5\t1", b"1\t+\t2\t0\t2") == [b"0\t1\t7", b"0\t1\t0"]
+        assert wire.ask_all(b"P\t2\td\tplain\t\tid", b"2\t+\t1\t\0") == [b"0\t1", b"0\t1\t7"]
     rows = database.sql("SELECT * FROM ours ORDER BY id")
     assert rows == database.sql("SELECT * FROM sqls ORDER BY id") == [(0, 2), (7, 1)]

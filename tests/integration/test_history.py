@@ -66,6 +66,31 @@ def test_what_changes_no_versioned_column_makes_no_history(make_twins: MakeTwins
     assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin")) == [(b"1", b"10", b"7")]
 
 
+def test_an_upsert_that_changes_no_versioned_column_makes_no_history(make_twins: MakeTwins) -> None:
+    """Whatever the row that it gives has in the others."""
+    twins = make_twins("id INT PRIMARY KEY, v INT, w INT WITHOUT SYSTEM VERSIONING", "WITH SYSTEM VERSIONING")
+    for name in ("t", "twin"):
+        twins.sql(f"INSERT INTO {name} VALUES (1, 10, 5)")
+    twins.index("id,v,w").upsert([1, 11, 6], update=["w"])
+    twins.sql("INSERT INTO twin VALUES (1, 11, 6) ON DUPLICATE KEY UPDATE w = VALUES(w)")
+    versions = "SELECT id, v, w FROM {} FOR SYSTEM_TIME ALL"
+    assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin")) == [(b"1", b"10", b"6")]
+
+
+def test_history_is_of_the_columns_that_a_change_names_not_of_those_its_trigger_sets(
+    make_twins: MakeTwins,
+) -> None:
+    """As in SQL."""
+    twins = make_twins("id INT PRIMARY KEY, v INT, w INT WITHOUT SYSTEM VERSIONING", "WITH SYSTEM VERSIONING")
+    for name in ("t", "twin"):
+        twins.sql(f"INSERT INTO {name} VALUES (1, 10, 5)")
+        twins.sql(f"CREATE TRIGGER {name}_sets BEFORE UPDATE ON {name} FOR EACH ROW SET NEW.v = 11")
+    twins.index("w").update(1, [6])
+    twins.sql("UPDATE twin SET w = 6")
+    versions = "SELECT id, v, w FROM {} FOR SYSTEM_TIME ALL"
+    assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin"))
+
+
 def test_a_column_that_is_generated_of_when_the_row_began_follows_each_change(make_twins: MakeTwins) -> None:
     twins = make_twins(
         f"{NAMED.format('')}, began TIMESTAMP(6) AS (s) STORED, INDEX k (began)", "WITH SYSTEM VERSIONING"

@@ -117,12 +117,28 @@ def test_ignore_is_about_duplicates_only(make_twins: MakeTwins, wire: RawConnect
         assert opened(wire, twins, "id,n").tokens(1, "++", 2, 1, 1, None, "I") == [b"1", b"1", b"1048"]
 
 
+def test_ignore_takes_no_row_against_a_check(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT CHECK (n > 0)")
+    with twins.unchanged():
+        assert opened(wire, twins, "id,n").tokens(1, "++", 2, 2, 1, 1, 2, 0, "I") == [b"1", b"1", b"4025"]
+
+
 def test_replace_deletes_every_row_in_the_way(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
     reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 2, 1, "b", 9, "z", "R")
     assert outcomes(reply) == [b"2", b"1"]
     twins.sql("REPLACE INTO twin (id, email) VALUES (1, 'b'), (9, 'z')")
+    twins.assert_equal()
+
+
+def test_a_replacement_of_two_rows_tells_the_id_that_was_made_for_it(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, a INT UNIQUE, b INT UNIQUE")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1, 1), (2, 2, 2)")
+    assert ids(opened(wire, twins, "a,b").tokens(1, "++", 2, 1, 1, 2, "R")) == [b"3"]
+    twins.sql("REPLACE INTO twin (a, b) VALUES (1, 2)")
     twins.assert_equal()
 
 
@@ -149,6 +165,32 @@ def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins,
         " ON DUPLICATE KEY UPDATE email = VALUES(email), n = n + VALUES(n)"
     )
     twins.assert_equal("id, email, n, seen IS NULL")
+
+
+def test_a_time_that_an_upsert_gives_and_does_not_set_is_that_of_the_change(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, n, seen) VALUES (1, 5, '2020-01-01')")
+    given = (1, 9, "2020-01-01 00:00:00")
+    assert outcomes(opened(wire, twins, "id,n,seen").tokens(1, "++", 3, 1, *given, "U", "1")) == [b"2"]
+    twins.sql("INSERT INTO twin (id, n, seen) VALUES (%s, %s, %s) ON DUPLICATE KEY UPDATE n = 9", *given)
+    twins.assert_equal("id, n, seen > '2021-01-01'")
+
+
+def test_a_time_that_a_request_sets_is_set_by_no_later_one(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, n, seen) VALUES (1, 5, '2020-01-01'), (2, 5, '2020-01-01')")
+    for number, columns in ((1, "seen"), (2, "n"), (3, "id,n,seen")):
+        assert wire.tokens("P", number, twins.database, "t", "", columns) == [b"0", b"1"]
+    sets, changes = b"1\t=\t1\t1\t1\t0\tU\t2020-02-02 00:00:00", b"2\t=\t1\t2\t1\t0\tU\t6"
+    assert wire.ask_all(sets, changes) == [b"0\t1\t1"] * 2
+    assert twins.rows("n, seen = '2020-02-02', seen > '2021-01-01'", "id") == [
+        (b"5", b"1", b"0"),
+        (b"6", b"0", b"1"),
+    ]
 
 
 def test_an_upsert_may_cross_zero_as_in_sql(make_twins: MakeTwins) -> None:
@@ -297,6 +339,42 @@ def test_a_trigger_sees_what_is_generated_of_the_row_in_the_way(
     twins.sql(sql)
     logged = "SELECT what FROM log WHERE tab = %s"
     assert twins.sql(logged, "t") == twins.sql(logged, "twin") == [(b"of one",)]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+@pytest.mark.parametrize("clause", [["R"], ["U", "1"]], ids=["replace", "upsert"])
+def test_an_index_over_a_generated_text_follows_the_row_in_the_way(
+    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str]
+) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, v TEXT, w TEXT AS (CONCAT('of ', v)) VIRTUAL, KEY by_w (w(20))",
+        f"ENGINE={engine}",
+    )
+    in_both(twins, "INSERT INTO {} (id, v) VALUES (1, 'one'), (2, 'two')")
+    opened(wire, twins, "id,v")
+    for new in ("new", "newer than one"):
+        assert outcomes(wire.tokens(1, "++", 2, 1, 1, new, *clause)) == [b"2"]
+        [checked] = twins.sql("CHECK TABLE t EXTENDED")
+        assert checked[3] == b"OK"
+        for word, found in (("one", []), (new, [(b"1",)]), ("two", [(b"2",)])):
+            where = "FORCE INDEX (by_w) WHERE w = %s"
+            assert twins.sql(f"SELECT id FROM t {where}", f"of {word}") == found
+
+
+@pytest.mark.parametrize(
+    "clause", [[], ["I"], ["R"], ["U", "1"]], ids=["insert", "ignore", "replace", "upsert"]
+)
+def test_generated_columns_are_of_what_a_trigger_has_set(
+    make_twins: MakeTwins, wire: RawConnection, clause: list[str]
+) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, n INT, s INT AS (n + 1) STORED, v INT AS (n + 2) VIRTUAL, KEY by_v (v)"
+    )
+    in_both(twins, "CREATE TRIGGER {0}_sets BEFORE INSERT ON {0} FOR EACH ROW SET NEW.n = 10 * NEW.n")
+    assert outcomes(opened(wire, twins, "id,n").tokens(1, "++", 2, 2, 1, 5, 2, 6, *clause)) == [b"1", b"1"]
+    twins.sql("INSERT INTO twin (id, n) VALUES (1, 5), (2, 6)")
+    twins.assert_equal()
+    assert twins.sql("SELECT id FROM t FORCE INDEX (by_v) WHERE v = 62") == [(b"2",)]
 
 
 def test_columns_of_the_request_take_the_place_of_the_opened_ones(

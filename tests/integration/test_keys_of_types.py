@@ -91,6 +91,32 @@ def test_a_nullable_unique_key_takes_null_often_and_a_value_once(make_twins: Mak
     assert by_value.find(7, limit=None) == [(b"3", b"7")]
 
 
+def test_a_unique_key_with_a_null_in_it_finds_every_row(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, a INT, b INT, UNIQUE KEY k (a, b)")
+    twins.sql("INSERT INTO t VALUES (1, NULL, 1), (2, NULL, 1), (3, 1, NULL), (4, 1, NULL), (5, 1, 1)")
+    index = twins.index("id", "k")
+    assert index.find([None, 1], limit=None) == [(b"1",), (b"2",)]
+    assert index.find([1, None], limit=None) == [(b"3",), (b"4",)]
+    assert index.find([1, 1], limit=None) == [(b"5",)]
+
+
+@pytest.mark.parametrize(
+    ("collation", "nothing"), [("utf8mb4_czech_ci", "\u200d"), ("uca1400_czech_ai_ci", "\u00ad")]
+)
+def test_a_character_that_counts_for_nothing_parts_two_that_are_one_together(
+    make_twins: MakeTwins, collation: str, nothing: str
+) -> None:
+    """The Czech `ch`, and a joiner or a hyphen in it, for which the column has no room."""
+    twins = make_twins(
+        f"id INT PRIMARY KEY, v VARCHAR(2) CHARACTER SET utf8mb4 COLLATE {collation}, KEY k (v)"
+    )
+    twins.sql("INSERT INTO t VALUES (1, 'ch'), (2, 'ci')")
+    index = twins.index("id", "k")
+    assert index.find(f"c{nothing}i", limit=None) == [(b"2",)]
+    assert index.find(f"ch{nothing}", limit=None) == [(b"1",)]
+    assert index.find(f"c{nothing}h", limit=None) == []
+
+
 @pytest.mark.parametrize(
     ("type", "low", "high"),
     [
@@ -263,6 +289,40 @@ def test_a_text_with_a_character_that_the_column_lacks_finds_nothing(
     index = twins.index("id", "k")
     assert index.find("?") == [(b"2",)]
     assert index.find("ż") == []
+    if type == "VARCHAR(9)":
+        assert index.starts_with("?") == [(b"2",)]
+        assert index.starts_with("ż") == []
+
+
+@pytest.mark.parametrize("type", ["VARCHAR(9)", "CHAR(9)", "TEXT"])
+def test_a_text_with_a_character_that_the_column_lacks_differs_from_all(
+    make_twins: MakeTwins, server: RowSocketServer, type: str
+) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, v {type} CHARACTER SET latin1")
+    twins.sql("INSERT INTO t VALUES (1, 'a'), (2, '?'), (3, NULL)")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "", "id", "v") == [b"0", b"1"]
+        assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "!=", 0, "ż")[2:] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("last", "behind"),
+    [
+        ("FROM_UNIXTIME(2147483647.999999)", "2200-01-01"),
+        ("'2001-02-28 23:59:59.999999'", "2001-02-30"),
+    ],
+)
+def test_the_last_fraction_of_a_second_is_before_what_is_no_moment_behind_it(
+    make_twins: MakeTwins, server: RowSocketServer, last: str, behind: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v TIMESTAMP(6) NULL, KEY k (v)")
+    twins.sql(f"INSERT INTO t VALUES (1, {last})")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "k", "id") == [b"0", b"1"]
+        assert wire.tokens("P", 2, twins.database, "t", "", "id", "v") == [b"0", b"1"]
+        for op, found in (("<", [b"1"]), ("<=", [b"1"]), ("=", []), (">=", []), (">", [])):
+            assert wire.tokens(1, op, 1, behind, 9, 0)[2:] == found, op
+            assert wire.tokens(2, ">=", 1, 0, 9, 0, "F", op, 0, behind)[2:] == found, op
 
 
 @pytest.mark.parametrize("charset", ["latin1", "ucs2", "utf8mb4"])

@@ -57,7 +57,7 @@ NUMBERS = {
     "DECIMAL(6,2)": ["-5.50", "0.00", "12.00", "12.34"],
     "DOUBLE": ["-5.5", "0", "12", "12.25"],
 }
-NO_NUMBERS = ["abc", "12abc", "12.3.4", " 12 ", "-", "1e1", "1e1x", "-5x", "12,5", "0x10"]
+NO_NUMBERS = ["abc", "12abc", "12.3.4", " 12 ", "-", "1e1", "1e1x", "-5x", "12,5", "0x10", " 1e1", "\t12x"]
 
 OPERATORS = ("=", "<", "<=", ">", ">=")
 
@@ -173,3 +173,31 @@ def test_strictness_can_be_changed_while_the_server_runs(strict: tuple[Database,
     database.sql("SET GLOBAL rowsocket_strict = OFF")
     assert wire.ask(surplus) == b"0\t1"
     assert wire.tokens(3, "=", 1, "abc") == [b"0", b"1"]
+
+
+def test_a_find_that_compares_as_sql_does_leaves_writes_as_strict_as_they_were(
+    database: Database, raw: Callable[[str], RawConnection]
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, d DATE, n TINYINT, v VARCHAR(3), KEY d (d), KEY n (n))")
+    wire = raw("write")
+    for number, index, columns in ((1, "d", "id,d"), (2, "n", "id,n"), (3, "", "id,v")):
+        assert wire.tokens("P", number, database.name, "t", index, columns) == [b"0", b"1"]
+    inserts = [b"1\t+\t2\t1\t2001-02-30", b"2\t+\t2\t1\t128", b"3\t+\t2\t1\tabcd"]
+    refusals = [b"1\t1\t1292", b"1\t1\t1264", b"1\t1\t1406"]
+    for find in (b"1\t=\t1\t2001-02-30", b"1\t>\t1\tabc", b"2\t<\t1\tabc", b"2\t=\t1\t128"):
+        requests = [request for insert in inserts for request in (find, insert)]
+        assert wire.ask_all(*requests) == [reply for refusal in refusals for reply in (b"0\t2", refusal)], (
+            find
+        )
+
+
+@pytest.mark.parametrize("column_type", ["INT", "DECIMAL(6,2)", "DOUBLE", "YEAR"])
+def test_an_empty_key_is_0_also_where_the_server_is_strict(
+    strict: tuple[Database, RawConnection], column_type: str
+) -> None:
+    database, wire = strict
+    database.sql(f"CREATE TABLE e (id INT PRIMARY KEY, v {column_type}, KEY v (v))")
+    database.sql("INSERT INTO e VALUES (1, 0), (2, 2001)")
+    assert wire.ask(b"P\t4\td\te\tv\tid\tv") == b"0\t1"
+    assert wire.ask(b"4\t=\t1\t\t9\t0") == b"0\t1\t1"
+    assert wire.ask(b"4\t>\t1\t\t9\t0") == b"0\t1\t2"

@@ -101,6 +101,45 @@ def test_a_change_whose_trigger_moves_the_row_meets_no_row_twice(make_twins: Mak
     assert twins.rows("n, place", "id") == [(b"1", b"%d" % place) for place in range(2, 22)]
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_changes_of_one_turn_each_move_the_rows_that_they_found(
+    make_twins: MakeTwins, server: RowSocketServer, engine: str
+) -> None:
+    """Over two indexes, and more columns than those of the index."""
+    twins = make_twins(
+        "id INT PRIMARY KEY, n INT, m INT, body VARCHAR(9), KEY by_n (n), KEY by_m (m)", f"ENGINE={engine}"
+    )
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} SELECT seq, seq, 100 - seq, 'x' FROM seq_1_to_20")
+    with server.raw("write") as wire:
+        for number, index, columns in ((1, "by_n", "n"), (2, "by_m", "m,body")):
+            assert wire.tokens("P", number, twins.database, "t", index, columns) == [b"0", b"1"]
+        assert wire.ask_all(
+            b"1\t>\t1\t10\t99\t0\t+\t1",
+            b"2\t>=\t1\t95\t99\t0\tU\t200\ty",
+            b"1\t<\t1\t9\t99\t0\t-\t1",
+            b"2\t<\t1\t83\t99\t0\t+\t1",
+        ) == [b"0\t1\t10", b"0\t1\t5", b"0\t1\t8", b"0\t1\t3"]
+    for change in ("n = n + 1 WHERE n > 10", "m = 200, body = 'y' WHERE m >= 95"):
+        twins.sql(f"UPDATE twin SET {change}")
+    for change in ("n = n - 1 WHERE n < 9", "m = m + 1 WHERE m < 83"):
+        twins.sql(f"UPDATE twin SET {change}")
+    twins.assert_equal()
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM"])
+def test_a_row_that_a_list_names_twice_is_changed_once_where_that_moves_it(
+    make_twins: MakeTwins, server: RowSocketServer, engine: str
+) -> None:
+    """To another partition, so that it is no longer where the second one was collected."""
+    twins = make_twins("id INT, n INT, KEY k (id)", f"ENGINE={engine} PARTITION BY HASH (n) PARTITIONS 2")
+    twins.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
+    with server.raw("write") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "k", "n") == [b"0", b"1"]
+        assert wire.tokens(1, "=", 1, "", 9, 0, "@", 0, 3, 1, 1, 2, "+", 1) == [b"0", b"1", b"2"]
+    assert twins.rows() == [(b"1", b"11"), (b"2", b"21")]
+
+
 @pytest.mark.parametrize(
     "trigger", ["", "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.id = NEW.id"]
 )

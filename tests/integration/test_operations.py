@@ -137,6 +137,14 @@ def test_a_join_refuses_what_is_no_text_of_the_column(probe: Probe) -> None:
     assert probe.value() == "a"
 
 
+def test_a_join_drops_nothing_but_the_spaces_behind_a_char(probe: Probe) -> None:
+    probe.make("v CHAR(3)", "'ab'")
+    assert probe.change("append 0=\t\t") == "error sql 1406"
+    assert probe.change("append 0=c") == "changed|abc"
+    assert probe.change("append 0=\t") == "error sql 1406"
+    assert probe.change("append 0= ") == "changed|abc"
+
+
 @pytest.mark.parametrize("type", ["INT", "DECIMAL(5,2)", "DATE", "ENUM('a')", "BIT(4)", "UUID"])
 def test_only_texts_are_joined(probe: Probe, type: str) -> None:
     probe.make(f"v {type}", "NULL")
@@ -200,7 +208,7 @@ def test_sums_and_sets_are_done_to_the_columns_that_they_name(probe: Probe) -> N
 
 def test_a_sum_that_keeps_signs_refuses_the_whole_row(probe: Probe) -> None:
     probe.make("v INT, w VARCHAR(9)", "5, 'a'")
-    assert probe.change("set 1=b", "subtract 0=6", "keeps_signs", columns="v,w").startswith("refused")
+    assert probe.change("set 1=b", "subtract 0=6", "keeps_signs", columns="v,w") == "refused|5|a"
     assert probe.sql("SELECT v, w FROM t") == [(5, "a")]
     assert probe.change("subtract 0=5", "keeps_signs") == "changed|0"
     assert probe.change("subtract 0=5", "keeps_signs") == "changed|-5"
@@ -245,6 +253,16 @@ def test_an_insert_tells_columns_that_the_server_fills_in(probe: Probe) -> None:
     assert probe.insert("insert keep=c", "insert=1", columns=columns) == "inserted 0|a|1|ag|text"
     change = ["insert change=c", "insert=1", "on_duplicate prepend 0"]
     assert probe.insert(*change, columns=columns) == "inserted 2|ca|1|cag|text"
+
+
+@pytest.mark.parametrize("charset", ["latin1", "ucs2", "utf8mb4"])
+def test_a_row_that_is_there_is_joined_with_what_a_trigger_made_of_the_new_one(
+    probe: Probe, charset: str
+) -> None:
+    probe.make(f"v VARCHAR(9) CHARACTER SET {charset}", "'ä'")
+    probe.sql("CREATE TRIGGER adds BEFORE INSERT ON t FOR EACH ROW SET NEW.v = CONCAT(NEW.v, 'ö')")
+    change = ["insert change=1", "insert=ß", "on_duplicate append 1"]
+    assert probe.insert(*change) == "inserted 2|1|äßö"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -321,6 +321,10 @@ def test_skipped_rows_count_neither_to_limit_nor_to_offset(filtered: Index[Bytes
 def test_filter_and_while_work_together(filtered: Index[BytesRow]) -> None:
     conditions = [Filter("even", "=", 0), While("id", "<", 7)]
     assert ids(filtered.find(1, ">=", limit=None, filters=conditions)) == [2, 4, 6]
+    conditions = [Filter("id", ">", 3), While("even", "=", 0)]
+    assert ids(filtered.find(4, ">=", limit=None, filters=conditions)) == [4]
+    conditions = [While("tens", "=", 0), Filter("even", "=", 1)]
+    assert ids(filtered.find(6, ">=", limit=None, filters=conditions)) == [7, 9]
 
 
 def test_while_ends_the_walk_of_its_own_in_value_only(filtered: Index[BytesRow]) -> None:

@@ -54,6 +54,32 @@ def writing(caching: RowSocketServer) -> Iterator[Connection]:
         yield connection
 
 
+HALF_DONE = {
+    "an insert": (b"1\t++\t2\t2\t4\t4\t5\t1", 4),
+    "a replacement": (b"1\t++\t2\t1\t1\t2\tR", 2),
+    "a delete": (b"2\t>=\t1\t1\t9\t0\tD", 2),
+}
+
+
+@pytest.mark.parametrize("kind", HALF_DONE)
+def test_what_stays_of_a_request_that_failed_is_seen(caching: RowSocketServer, kind: str) -> None:
+    """Of a table without transactions."""
+    caching.sql("CREATE TABLE d.m (id INT PRIMARY KEY, v INT UNIQUE, KEY o (id) USING BTREE) ENGINE=MEMORY")
+    caching.sql("INSERT INTO d.m VALUES (1, 1), (2, 2), (3, 3)")
+    caching.sql(
+        "CREATE TRIGGER d.refuses BEFORE DELETE ON d.m FOR EACH ROW"
+        " IF OLD.id = 2 THEN SIGNAL SQLSTATE '45000'; END IF"
+    )
+    query = CachedQuery(caching, "SELECT COUNT(*) FROM d.m")
+    assert query.cached() == 3
+    request, left = HALF_DONE[kind]
+    with caching.raw("write") as client:
+        opened = [b"P\t1\td\tm\t\tid,v", b"P\t2\td\tm\to\tid"]
+        assert client.ask_all(*opened) == [b"0\t1"] * 2
+        assert client.ask(request).startswith(b"1\t1\t")
+    assert query.answer() == left
+
+
 def test_an_update_is_seen(caching: RowSocketServer, writing: Connection) -> None:
     index = writing.open_index("d", "p", "n")
     query = CachedQuery(caching, "SELECT n FROM d.p WHERE id = 1")

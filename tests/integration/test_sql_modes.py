@@ -216,3 +216,14 @@ def test_what_is_odd_in_an_expression_of_the_session_is_a_warning_for_each_reque
             assert client.ask(b"1\t+\t2\t%d\t2020-01-01" % number) == b"0\t1"
             assert client.ask(b"2\t=\t1\t%d\t1\t0\tU\t7" % number) == b"0\t1\t1"
     assert len(database.sql("SELECT DISTINCT LEFT(x, 2) FROM t")) == 1
+
+
+def test_a_name_is_as_long_as_in_sql_however_many_bytes_it_has(
+    server: RowSocketServer, database: Database
+) -> None:
+    name, column, index = "名" * 45, "列" * 64, "鍵" * 64
+    database.sql(f"CREATE TABLE `{name}` (id INT PRIMARY KEY, `{column}` INT, KEY `{index}` (`{column}`))")
+    database.sql(f"INSERT INTO `{name}` VALUES (1, 7)")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, database.name, name, index, column) == [b"0", b"1"]
+        assert wire.tokens(1, "=", 1, 7) == [b"0", b"1", b"7"]

@@ -157,6 +157,16 @@ def test_a_column_of_the_key_gets_no_other_value(resp: RespConnection, resp_serv
     assert resp_server.sql("SELECT id, name FROM shop.user") == [(77, "y")]
 
 
+def test_a_row_is_not_written_where_a_trigger_gives_it_another_key(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE shop.moved (id INT PRIMARY KEY, v INT)")
+    resp_server.sql("CREATE TRIGGER shop.moves BEFORE INSERT ON shop.moved FOR EACH ROW SET NEW.id = 8")
+    assert resp.command("HSET", "shop.moved:7", "v", 1).startswith(b"-ERR ")
+    assert resp.command("HSET", "shop.moved:8", "v", 1) == b":1\r\n"
+    assert resp_server.sql("SELECT id FROM shop.moved") == [(8,)]
+
+
 def test_a_number_that_is_to_be_made_is_no_key(resp: RespConnection, resp_server: RespServer) -> None:
     resp_server.sql("CREATE OR REPLACE TABLE shop.made (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
     assert resp.command("HSET", "shop.made:0", "v", 1).startswith(b"-ERR ")

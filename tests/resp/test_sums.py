@@ -173,6 +173,15 @@ def test_an_amount_with_more_digits_than_its_column_keeps_is_refused(
     assert resp.command("HINCRBYFLOAT", "app.typed:a", "v", "0.2500") == b"$4\r\n2.00\r\n"
 
 
+@pytest.mark.parametrize("kind", ["VARCHAR(2)", "CHAR(2)", "TINYINT"])
+def test_a_sum_that_its_column_has_no_room_for_is_an_overflow(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind, "99")
+    assert resp.command("HINCRBY", "app.typed:a", "v", 30) == OVERFLOW
+    assert stored(column) == ["99"]
+
+
 def test_an_unsigned_column_counts_down(column: RespServer, resp: RespConnection) -> None:
     make(column, "INT UNSIGNED", "10")
     assert resp.command("DECR", "@@typed.a") == b":9\r\n"
