@@ -7,6 +7,7 @@ import contextlib
 import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
@@ -288,6 +289,29 @@ def test_it_takes_what_a_kill_of_others_takes(server: RowSocketServer, database:
         with session_of(server, "dba") as session, session.cursor() as cursor:
             cursor.execute(f"SET GLOBAL rowsocket_kill = {number}")
         assert_closed(server, connection, number)
+
+
+def test_it_takes_the_privilege_that_kill_takes(server: RowSocketServer, database: Database) -> None:
+    """SUPER, which may set variables, may kill in MariaDB 10.11 as well, and not in later ones."""
+
+    def may(session: pymysql.connections.Connection[Any], statement: str) -> bool:
+        with session.cursor() as cursor:
+            try:
+                cursor.execute(statement)
+            except pymysql.err.MySQLError:
+                return False
+        return True
+
+    with (
+        account(server, "setter@localhost", grants=["SUPER, PROCESS ON *.*"]),
+        opened(server) as connection,
+        database.session() as other,
+        session_of(server, "setter") as session,
+    ):
+        other.execute("SELECT CONNECTION_ID()")
+        ((number,),) = other.fetchall()
+        may_kill = may(session, f"KILL QUERY {number}")
+        assert may(session, f"SET GLOBAL rowsocket_kill = {id_of(server, connection)}") == may_kill
 
 
 def test_a_statement_that_fails_kills_nobody(server: RowSocketServer, database: Database) -> None:

@@ -165,6 +165,22 @@ def test_a_reply_beyond_its_limit_is_an_error(server: RowSocketServer, database:
         assert len(connection.ask(b"1\t=\t1\t1")) > 60000
 
 
+def test_a_change_whose_reply_is_beyond_its_limit_is_not_made(
+    server: RowSocketServer, database: Database
+) -> None:
+    """What stands beside it in the same turn is done."""
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v TEXT, w TEXT)")
+    database.sql("INSERT INTO t SELECT seq, REPEAT('x', 60000), '' FROM seq_1_to_3")
+    with server.raw("write") as connection, changed(server, max_reply_bytes=65536):
+        opened(connection, database.name)
+        told = b"\t1\t0\tC\tw,v\tU!\t" + b"y" * 9000
+        replies = connection.ask_all(
+            b"1\t=\t1\t1\t1\t0\tC\tw\tU\ty", b"1\t=\t1\t2" + told, b"1\t=\t1\t3\t1\t0\tD"
+        )
+    assert replies == [b"0\t1\t1", b"2\t1\treplylen", b"0\t1\t1"]
+    assert database.sql("SELECT k, w FROM t ORDER BY k") == [(1, "y"), (2, "")]
+
+
 def test_a_request_that_looks_at_too_many_rows_is_an_error(
     server: RowSocketServer, database: Database
 ) -> None:
