@@ -215,7 +215,7 @@ Begin Executor::run_behind_commit(Job& job) {
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
   } else if (job.client->is_lost()) [[unlikely]] {
-    job.refuse(ErrorCode::client_gone);
+    job.refuse_since_left();
   }
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;

@@ -64,6 +64,11 @@ void Job::refuse(Error error) {
   failed_member = Reply::group_itself;
 }
 
+void Job::refuse_since_left() {
+  refuse(ErrorCode::client_gone);
+  client->left_at = position;
+}
+
 void Job::give_up() {
   refuse(ErrorCode::commit_failed);
   out().give_up();
@@ -114,8 +119,7 @@ Begin Staging::run(Job& job) {
 /// In whatever words the host says that the request was ended, its client has gone.
 void Staging::note_stop(Job& job, Begin begin) {
   if (begin == Begin::failed && session_.was_stopped()) [[unlikely]] {
-    job.refuse(ErrorCode::client_gone);
-    job.client->left_at = job.position;
+    job.refuse_since_left();
   }
 }
 

@@ -100,6 +100,8 @@ struct Job {
   void end_running();
   /// It is not to run after all.
   void refuse(Error error);
+  /// Its client has gone, or was killed: it is not to run, or was ended, and nothing behind it is begun.
+  void refuse_since_left();
   /// For a bug of ours its answer is not known: it has none, and costs its connection.
   void give_up();
 };

@@ -67,6 +67,23 @@ TEST_F(TransactionTest, what_must_be_first_does_not_run_where_its_client_has_bee
   EXPECT_EQ(stock("1"), "6");
 }
 
+TEST_F(TransactionTest, behind_a_request_that_is_refused_since_its_client_has_gone_nothing_is_begun) {
+  struct Goes final : Presence {
+    [[nodiscard]] bool is_gone() const override { return has_gone; }
+    [[nodiscard]] bool is_lost() const override { return has_gone; }
+    bool has_gone = false;
+  } goes;
+  one.client.presence = &goes;
+  begin();
+  send(one, add_stock("1"));
+  engine.on_next_commit([&goes] { goes.has_gone = true; });
+  engine.ask_to_commit_first(1);
+  EXPECT_EQ(send(one, add_stock("2")), Executed::done);
+  EXPECT_TRUE(one.client.left_at.has_value());
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("= 1", "error client_gone"));
+}
+
 TEST_F(TransactionTest, a_connection_reads_its_own_writes) {
   EXPECT_THAT(turn(one, {add_stock("1"), read("1")}), ElementsAre("= 1", "rows/3 6 pen 1"));
 }
