@@ -323,3 +323,14 @@ def test_the_last_fraction_of_a_second_is_before_what_is_no_moment_behind_it(
         for op, found in (("<", [b"1"]), ("<=", [b"1"]), ("=", []), (">=", []), (">", [])):
             assert wire.tokens(1, op, 1, behind, 9, 0)[2:] == found, op
             assert wire.tokens(2, ">=", 1, 0, 9, 0, "F", op, 0, behind)[2:] == found, op
+
+
+def test_the_value_of_a_filter_is_raw_where_the_columns_are(
+    make_twins: MakeTwins, server: RowSocketServer
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9) CHARACTER SET latin1, KEY k (v)")
+    twins.sql("INSERT INTO t VALUES (1, 'ä'), (2, 'b')")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "", "id,v", "v", "raw") == [b"0", b"1"]
+        assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, b"\xe4") == [b"0", b"2", b"1", b"\xe4"]
+        assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, "ä") == [b"0", b"2"]
