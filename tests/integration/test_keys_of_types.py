@@ -336,3 +336,14 @@ def test_members_are_utf8_on_the_wire_whatever_the_column(make_twins: MakeTwins,
     twins.assert_equal()
     row = ("weiß".encode(), "ä,ö".encode())
     assert twins.index("e,s", "k").find(["weiß", "ä,ö"]) == [row]
+
+
+def test_the_value_of_a_filter_is_raw_where_the_columns_are(
+    make_twins: MakeTwins, server: RowSocketServer
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9) CHARACTER SET latin1, KEY k (v)")
+    twins.sql("INSERT INTO t VALUES (1, 'ä'), (2, 'b')")
+    with server.raw("read") as wire:
+        assert wire.tokens("P", 1, twins.database, "t", "", "id,v", "v", "raw") == [b"0", b"1"]
+        assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, b"\xe4") == [b"0", b"2", b"1", b"\xe4"]
+        assert wire.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, "ä") == [b"0", b"2"]
