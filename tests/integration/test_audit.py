@@ -272,6 +272,20 @@ def test_each_clients_requests_are_its_own(audited_server: RespServer) -> None:
         assert len(connections) == 1
 
 
+def test_requests_of_one_client_have_each_their_own_database(audited_server: RespServer) -> None:
+    with (
+        account(audited_server, "app@localhost", grants=["SELECT ON d.*", "SELECT ON shop.*"]),
+        client(audited_server, "app") as wire,
+    ):
+        assert wire.ask_all(OPEN, b"P\t2\tshop\tuser\t\tid") == [OK, OK]
+        log = audit_log(audited_server)
+        wire.ask_all(b"1\t=\t1\t1", b"2\t=\t1\t1", b"1\t=\t1\t1", b"2\t=\t1\t1")
+        entries = of_user(log, "app")
+    for operation in ("READ", "QUERY"):
+        databases = [entry.database for entry in entries if entry.operation == operation]
+        assert databases == ["d", "shop", "d", "shop"]
+
+
 def test_errors_have_the_numbers_of_sql(audited_server: RespServer) -> None:
     audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
     with account(audited_server, "app@localhost", grants=["SELECT, INSERT ON d.t"]):

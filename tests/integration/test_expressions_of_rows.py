@@ -141,3 +141,21 @@ def test_the_database_in_an_expression_that_is_computed_while_it_is_prepared_is_
                 place = b"in " + one.name.encode()
                 assert client.ask(b"%d\t+\t1\t%d" % (number, id)) == b"0\t1"
                 assert client.ask(b"%d\t=\t1\t%d" % (number + 2, id)) == b"0\t2\t%s\t%s" % (place, place)
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_beside_a_value_of_the_session_what_does_not_fit_into_a_generated_column_is_refused(
+    server: RowSocketServer, database: Database, engine: str
+) -> None:
+    database.sql(f"""
+        CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9), made_by VARCHAR(99) DEFAULT (CURRENT_USER()),
+          twice VARCHAR(9) AS (CONCAT(name, name)) PERSISTENT)
+        ENGINE={engine}
+    """)
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\t%s\tt\t\tid,name" % database.name.encode()) == b"0\t1"
+        for _ in range(2):
+            assert client.ask(b"1\t+\t2\t1\tlonger") == b"1\t1\t1406"
+        assert client.ask(b"1\t+\t2\t1\tfits") == b"0\t1"
+        assert client.ask(b"1\t=\t1\t1\t1\t0\tU\t1\tlonger") == b"1\t1\t1406"
+    assert database.sql("SELECT id, twice FROM t") == [(1, "fitsfits")]

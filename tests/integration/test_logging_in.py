@@ -316,6 +316,30 @@ def test_max_user_connections_counts_clients_that_are_logged_in(closed_server: R
             closed_server.wait_until("has forgotten them", lambda: log_in(another, "app") == OK)
 
 
+def test_a_connection_too_many_is_told_in_the_servers_words(closed_server: RowSocketServer) -> None:
+    options = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_USER_CONNECTIONS 1"
+    closed_server.sql("SET GLOBAL rowsocket_error_detail = ON")
+    try:
+        with (
+            account(closed_server, "app@localhost", options),
+            client(closed_server, "app"),
+            closed_server.raw("write") as second,
+        ):
+            words = b"User 'app' has exceeded the 'max_user_connections' resource (current value: 1)"
+            assert log_in(second, "app") == ONE_TOO_MANY + b"\t" + words
+    finally:
+        closed_server.sql("SET GLOBAL rowsocket_error_detail = DEFAULT")
+
+
+@pytest.mark.parametrize("user", ["jürgen", "Юрий"])
+def test_a_name_may_have_any_letters(closed_server: RowSocketServer, user: str) -> None:
+    with (
+        account(closed_server, f"`{user}`@localhost", grants=["SELECT ON d.t"]),
+        client(closed_server, user) as connection,
+    ):
+        assert read_row(connection) == ROW
+
+
 def test_max_password_errors_locks_an_account(start: Start) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": "", "max-password-errors": 2})
     with account(server, "app@localhost"), server.raw("write") as connection:

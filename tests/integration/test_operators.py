@@ -12,6 +12,7 @@ import pytest
 
 import rowsocket
 from rowsocket import BytesRow, Comparison, Connection, Filter, Index, Operator, Value, While
+from support.mariadb import Database, RowSocketServer
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -251,6 +252,17 @@ def test_bits_are_compared_as_numbers(make_twins: MakeTwins, engine: str) -> Non
         expected = twins.sql(f"SELECT id FROM t WHERE {condition} ORDER BY id", *parameters)
         value = number.to_bytes(2, "big")
         assert index.find(0, ">=", limit=None, filters=[Filter("v", comparison, value)]) == expected
+
+
+def test_a_filter_over_a_virtual_column_is_decided_by_its_own_row(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Also where nobody asks for the column that it is computed from."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, b INT, v INT AS (b * 2) VIRTUAL)")
+    database.sql("INSERT INTO t (id, b) VALUES (1, 7), (2, 5), (3, 7)")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "id", "v") == [b"0", b"1"]
+        assert connection.tokens(1, ">", 1, 0, 9, 0, "F", "=", 0, 14) == [b"0", b"1", b"1", b"3"]
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)

@@ -145,18 +145,21 @@ def test_names_without_case_are_those_that_sql_finds(start: Start, database_name
     assert server.sql(f"SELECT * FROM `{database_name}`.`{table}`") == [(1,)]
 
 
-DEFAULTS = {
-    "NO_ZERO_DATE": "DATE NOT NULL DEFAULT '0000-00-00'",
-    "NO_ZERO_IN_DATE": "DATETIME DEFAULT '2020-00-00'",
-}
-
-
-@pytest.mark.parametrize("mode", DEFAULTS)
-def test_a_default_that_the_mode_forbids_by_now_is_refused_as_in_sql(start: Start, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "default"),
+    [
+        ("NO_ZERO_DATE", "DATE NOT NULL DEFAULT '0000-00-00'"),
+        ("NO_ZERO_DATE", "DATETIME DEFAULT '0000-00-00' ON UPDATE CURRENT_TIMESTAMP"),
+        ("NO_ZERO_IN_DATE", "DATETIME DEFAULT '2020-00-00'"),
+    ],
+)
+def test_a_default_that_the_mode_forbids_by_now_is_refused_as_in_sql(
+    start: Start, mode: str, default: str
+) -> None:
     server = start(RowSocketServer, {"sql-mode": f"STRICT_TRANS_TABLES,{mode}"})
     database = Database(server, "app")
     database.sql("SET SESSION sql_mode = ''")
-    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, d {DEFAULTS[mode]}, n DATE, s DATETIME DEFAULT NOW())")
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, d {default}, n DATE, s DATETIME DEFAULT NOW())")
     database.sql("SET SESSION sql_mode = DEFAULT")
     with pytest.raises(pymysql.err.OperationalError, match="1978"):
         database.sql("INSERT INTO t (id) VALUES (1)")

@@ -209,12 +209,12 @@ def test_requirements_of_the_anonymous_account_hold(
         assert is_served(over_unix) == plain, "as by the server, a unix socket is no TLS"
 
 
-@pytest.mark.parametrize("name", ["o'brien", "a REQUIRE b", 'a"b'])
+@pytest.mark.parametrize("name", ["o'brien", "a REQUIRE b", 'a"b', "a`b"])
 @pytest.mark.parametrize("mode", ["", "ANSI_QUOTES"])
 def test_no_quote_in_a_name_hides_what_the_anonymous_account_requires(
     guarded: RowSocketServer, authority: Authority, name: str, mode: str
 ) -> None:
-    quoted = "`" + name + "`@localhost"
+    quoted = "`" + name.replace("`", "``") + "`@localhost"
     guarded.sql("SET GLOBAL sql_mode = %s", [mode])
     try:
         with account(guarded, quoted, "REQUIRE SSL", ["SELECT ON d.t"]):
@@ -239,6 +239,18 @@ def test_an_empty_requirement_of_the_anonymous_account_still_wants_tls(
     with guest.raw("write") as in_plain, guest.raw("write", authority.context()) as in_tls:
         assert not is_served(in_plain)
         assert is_served(in_tls)
+
+
+def test_a_certificate_that_the_anonymous_account_requires_may_have_a_quote_in_its_name(
+    guest: RowSocketServer, authority: Authority
+) -> None:
+    guest.sql("ALTER USER guest@localhost REQUIRE SUBJECT '/CN=O''Brien'")
+    with (
+        guest.raw("write", authority.context(authority.sign("O'Brien"))) as the_one,
+        guest.raw("write", authority.context(authority.sign("O"))) as another,
+    ):
+        assert is_served(the_one)
+        assert not is_served(another)
 
 
 @pytest.mark.parametrize(
