@@ -125,6 +125,18 @@ def test_a_secondary_index_that_covers_the_columns_gives_the_same_rows(numbers: 
 # ── IN lists ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_find_that_the_index_does_not_cover_has_its_values_behind_one_that_it_covers(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY a (a))")
+    database.sql("INSERT INTO t VALUES (1, 5, 50), (2, 6, 60)")
+    with server.raw("read") as connection:
+        for number, columns in enumerate(("a", "b")):
+            assert connection.tokens("P", number, database.name, "t", "a", columns) == [b"0", b"1"]
+        replies = connection.ask_all(b"0\t=\t1\t5", b"1\t=\t1\t5", b"0\t=\t1\t6", b"1\t=\t1\t6")
+    assert replies == [b"0\t1\t5", b"0\t1\t50", b"0\t1\t6", b"0\t1\t60"]
+
+
 def test_in_gives_every_row_of_each_value_in_turn(numbers: Twins) -> None:
     index = numbers.index("n,a,b,c", "n")
     values = [6, -3, 99, 0]

@@ -67,7 +67,7 @@ def test_a_duplicate_leaves_the_rows_of_other_requests(server: RowSocketServer, 
     assert_binlog_equals_tables(server)
 
 
-@pytest.mark.parametrize("where", ["trigger", "routine"])
+@pytest.mark.parametrize("where", ["trigger", "routine", "second trigger"])
 def test_a_trigger_that_switches_unique_checks_is_refused(
     server: RowSocketServer, database: Database, where: str
 ) -> None:
@@ -77,6 +77,8 @@ def test_a_trigger_that_switches_unique_checks_is_refused(
     if where == "routine":
         database.sql(f"CREATE PROCEDURE writes_log() {body.upper()}")
         body = "CALL writes_log()"
+    if where == "second trigger":
+        database.sql("CREATE TRIGGER first AFTER INSERT ON t FOR EACH ROW SET @seen = NEW.id")
     database.sql(f"CREATE TRIGGER logs AFTER INSERT ON t FOR EACH ROW {body}")
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tid,n") == DONE
