@@ -85,6 +85,25 @@ def test_a_group_that_fails_behind_a_new_partition_is_not_in_the_binlog(
     assert_binlog_equals_tables(server)
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_group_whose_trigger_needs_a_partition_is_done_as_one(
+    server: RowSocketServer, database: Database, fails: bool
+) -> None:
+    database.sql("CREATE TABLE outer_table (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER counts BEFORE INSERT ON outer_table FOR EACH ROW UPDATE t SET n = n + 1")
+    database.sql("CREATE TABLE plain (id INT PRIMARY KEY)")
+    inserts = [b"1\t+\t1\t%d" % number for number in range(HISTORY_MAX + 2)]
+    with server.raw("write") as client:
+        opened = client.ask_all(b"P\t1\tapp\touter_table\t\tid", b"P\t2\tapp\tplain\t\tid")
+        assert opened == [b"0\t1"] * 2
+        client.ask_all(b"G", b"2\t+\t1\t1", *inserts, b"2\t+\t1\t%d" % (1 if fails else 2), b"E")
+    done = 0 if fails else len(inserts)
+    assert database.sql("SELECT n FROM t") == [(done,)]
+    assert database.value("SELECT COUNT(*) FROM outer_table") == done
+    assert database.value("SELECT COUNT(*) FROM plain") == (0 if fails else 2)
+    assert_binlog_equals_tables(server)
+
+
 @pytest.mark.parametrize("add_one", [ADD_ONE, ADD_ONE_IN_RANGE])
 def test_a_group_makes_the_partitions_that_it_needs(
     server: RowSocketServer, database: Database, add_one: bytes
