@@ -12,8 +12,9 @@ import pytest
 
 import rowsocket
 from support.flood import Flood
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.load import Load, Operation
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 CLIENTS = 50
@@ -286,3 +287,19 @@ def test_a_storm_of_ddl_beside_reads_gives_right_rows_or_clear_errors(
             hot.sql(fill)
         load.wait_for_more()
     assert wrong == []
+
+
+@pytest.mark.parametrize("asked", [b"3\t=\t1\t1", b"3\t+\t1\t2"], ids=["find", "insert"])
+def test_a_table_that_is_refused_is_free_for_ddl_before_the_turn_ends(start: Start, asked: bytes) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0})
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("CREATE TABLE refused (id INT PRIMARY KEY)")
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "gated", "id"), (2, "t", "id"), (3, "refused", "id"))
+        other.execute("ALTER TABLE refused DROP PRIMARY KEY, ENGINE=CSV, MODIFY id INT NOT NULL")
+        with gate(database):
+            client.send(b"2\t+\t1\t1\n" + asked + b"\n1\t+\t1\t1\n")
+            wait_at_gate(server)
+            other.execute("SET STATEMENT lock_wait_timeout = 1 FOR DROP TABLE refused")
+        assert [line[:3] for line in client.lines(3)] == [b"0\t1", b"1\t1", b"0\t1"]

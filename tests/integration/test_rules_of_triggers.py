@@ -193,6 +193,21 @@ def test_each_request_of_a_turn_reads_what_is_there_when_it_runs(start: Start) -
     assert database.sql("SELECT id, n FROM t") == [(1, 1), (2, 2)]
 
 
+def test_what_stands_behind_a_trigger_that_waited_reads_what_is_there_by_then(start: Start) -> None:
+    """A trigger, and a find: one transaction is for all of them."""
+    server, database = with_reads_into(start, {"binlog-format": "ROW", "loose-rowsocket-threads-max": 0})
+    database.sql("DROP TRIGGER looks")
+    database.sql(READS_INTO.replace("GET_LOCK('gate', 60)", "GET_LOCK('gate', 60) + RELEASE_LOCK('gate')"))
+    with server.raw("write") as client, database.session() as other:
+        open_ids(client, database, (1, "t", "id"), (2, "rule", "n"))
+        with gate(database):
+            client.send(b"1\t+\t1\t3\n2\t=\t1\t1\n1\t+\t1\t1\n1\t+\t1\t2\n2\t=\t1\t1\n")
+            wait_at_gate(server)  # the trigger has read for row 1
+            other.execute("UPDATE rule SET n = 2")
+        assert client.lines(5) == [b"0\t1", b"0\t1\t1", b"0\t1", b"0\t1", b"0\t1\t2"]
+    assert database.sql("SELECT id, n FROM t") == [(1, 1), (2, 2), (3, 1)]
+
+
 def test_a_lock_that_a_trigger_takes_is_held_until_the_commit(start: Start) -> None:
     """What it guards is not to be seen before. Behind the commit the next client may have it."""
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
