@@ -200,6 +200,23 @@ def test_a_forbidden_default_of_a_column_that_the_request_can_set_is_not_looked_
         assert {reply[:2] for reply in client.ask_all(*requests)} == {b"0\t"}
 
 
+def test_a_forbidden_default_that_no_trigger_sets_is_refused_whatever_sql_did_with_the_table(
+    start: Start,
+) -> None:
+    server = start(RowSocketServer, {"sql-mode": "STRICT_TRANS_TABLES,NO_ZERO_DATE"})
+    database = Database(server, "app")
+    database.sql("SET SESSION sql_mode = ''")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT, d DATE NOT NULL DEFAULT '0000-00-00')")
+    database.sql("SET SESSION sql_mode = DEFAULT")
+    database.sql("CREATE TRIGGER sets_another BEFORE INSERT ON t FOR EACH ROW SET NEW.n = 7")
+    database.sql("INSERT INTO t VALUES (1, 1, '2020-01-02'), (2, 2, '2020-01-01')")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        assert client.ask(b"1\t+\t1\t3") == b"1\t1\t1978"
+        assert database.sql("SELECT id FROM t ORDER BY d") == [(2,), (1,)]
+        assert client.ask(b"1\t+\t1\t3") == b"1\t1\t1978"
+
+
 def test_what_is_odd_in_an_expression_of_the_session_is_a_warning_for_each_request(start: Start) -> None:
     """The server prepares such an expression for each statement, before it is strict."""
     server = start(RowSocketServer, {"sql-mode": "STRICT_ALL_TABLES"})
