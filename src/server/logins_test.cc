@@ -402,8 +402,13 @@ TEST_F(LoginTurnsTest, nobody_looks_at_a_client_while_its_password_is_checked) {
 
 TEST_F(LoginTurnsTest, a_login_that_is_never_tried_is_refused_at_once) {
   TestClient client = connect();
+  EXPECT_EQ(ask(client, "A\t2\tapp\tsecret in clear text\n"), unauthenticated);
+}
+
+TEST_F(LoginTurnsTest, a_login_while_the_server_stops_is_not_taken_for_a_wrong_one) {
+  TestClient client = connect();
   stop_logins();
-  EXPECT_EQ(ask(client, login), unauthenticated);
+  EXPECT_EQ(ask(client, login), "") << "the connection ends with the server";
 }
 
 TEST_F(LoginTurnsTest, a_client_is_shown_as_who_it_is_from_its_login_on) {
